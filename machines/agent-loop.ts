@@ -1,0 +1,452 @@
+/**
+ * The agent loop: one run, from the first message to a final state.
+ *
+ * This file only decides. It starts no I/O and reads no clock: guards and actions are pure steps from `src/core`,
+ * effects are named here and get their bodies in `src/runtime`. Everything in context is plain JSON.
+ * Picture: visualizations/agent-loop.svg, generated from this file.
+ */
+import {
+  assign,
+  type DoneActorEvent,
+  type ErrorActorEvent,
+  emit,
+  enqueueActions,
+  sendTo,
+  setup,
+  stopChild,
+} from 'xstate';
+import type { LimitReached, Limits } from '../src/core/budget.ts';
+import * as calls from '../src/core/call-steps.ts';
+import type { Json } from '../src/core/json.ts';
+import { raiseLimits, readMeter } from '../src/core/ledger.ts';
+import { type ContentBlock, errorResult, type Message } from '../src/core/message.ts';
+import * as model from '../src/core/model-steps.ts';
+import type { ModelOutcome } from '../src/core/reply.ts';
+import * as routing from '../src/core/routing.ts';
+import {
+  bytesBound,
+  type EndStatus,
+  outputOf,
+  type RunContext,
+  type RunInput,
+  type RunOutput,
+  startContext,
+} from '../src/core/run-context.ts';
+import * as spending from '../src/core/spending.ts';
+import type { ToolOutcome } from '../src/core/tool-call.ts';
+import { type ModelCallInput, modelCall } from './model-call.ts';
+import { notProvided } from './not-provided.ts';
+import { type ToolCallEvent, type ToolCallReport, toolCall } from './tool-call.ts';
+
+/** What a run can be told. */
+export type AgentLoopEvent =
+  | Exclude<ToolCallEvent, { type: 'approval.granted' }>
+  | (Extract<ToolCallEvent, { type: 'approval.granted' }> & { readonly input?: Json })
+  | { readonly type: 'message.steered'; readonly content: readonly ContentBlock[] }
+  | { readonly type: 'budget.raised'; readonly limits: Partial<Limits> }
+  | { readonly type: 'time.ranOut'; readonly activeMs: number }
+  | { readonly type: 'run.paused' }
+  | { readonly type: 'run.resumed' }
+  | { readonly type: 'run.cancelled'; readonly reason?: string };
+
+/** What a run says by itself: `actor.on('call.waits', …)`. */
+export type AgentLoopEmitted =
+  | Extract<ToolCallReport, { type: 'call.waits' }>
+  | { readonly type: 'limit.near'; readonly limit: LimitReached };
+
+/** A transcript that says the same in fewer tokens. Null: it was lost, and may be tried again. */
+export interface Compaction {
+  readonly messages: readonly Message[] | null;
+  readonly activeMs: number;
+}
+
+type Event =
+  | AgentLoopEvent
+  | ToolCallReport
+  | DoneActorEvent<ToolOutcome, `tool.${string}`>
+  | ErrorActorEvent<unknown, `tool.${string}`>
+  | DoneActorEvent<ModelOutcome, 'modelCall'>
+  | ErrorActorEvent<unknown, 'modelCall'>
+  | DoneActorEvent<Compaction, 'compact'>
+  | ErrorActorEvent<unknown, 'compact'>;
+
+const startRun = ({ input }: { input: RunInput }): RunContext => startContext(input);
+const runOutput = ({ context }: { context: RunContext }): RunOutput => outputOf(context);
+const turnInput = ({ context }: { context: RunContext }) => callInput(context, 'turn');
+const wrapUpInput = ({ context }: { context: RunContext }) => callInput(context, 'wrapUp');
+const compactInput = ({ context }: { context: RunContext }) => ({ turn: context.turn });
+
+export const agentLoop = setup({
+  types: {
+    context: {} as RunContext,
+    events: {} as Event,
+    input: {} as RunInput,
+    output: {} as RunOutput,
+    emitted: {} as AgentLoopEmitted,
+    tags: {} as 'busy' | 'waitsForHuman',
+    children: {} as { modelCall: 'modelCall'; compact: 'compact' },
+  },
+  actors: {
+    modelCall,
+    toolCall,
+    compact: notProvided<Compaction, { readonly turn: number }>('compact'),
+  },
+  guards: {
+    isPauseWanted: ({ context }) => context.isPauseWanted,
+    mayWrapUp: ({ context }) =>
+      context.settings.onLimit === 'wrapUp' &&
+      spending.limitReached(context) !== null &&
+      spending.canWrapUp(context),
+    mayAskForBudget: ({ context }) =>
+      context.settings.onLimit === 'ask' && spending.limitReached(context) !== null,
+    isOverBudget: ({ context }) => spending.limitReached(context) !== null,
+    isTooLarge: ({ context }) =>
+      routing.canCompact(context) &&
+      spending.inputAtMost(context) > (context.settings.compactAtTokens ?? Number.MAX_VALUE),
+    isReply: ({ event }) => modelOutcome(event).kind === 'reply',
+    isLost: ({ event }) => modelOutcome(event).kind === 'lost',
+    isToBeRepeated: ({ event }) => modelOutcome(event).kind === 'again',
+    isPromptTooLong: ({ context, event }) =>
+      failureCode(event) === 'context_exceeded' && routing.canCompact(context),
+    isRefusal: ({ context }) => routing.isRefusal(context),
+    wantsTools: ({ context }) => context.calls.length > 0,
+    mayCompact: ({ context }) => routing.isContextFull(context) && routing.canCompact(context),
+    isContextFull: ({ context }) => routing.isContextFull(context),
+    isTextCut: ({ context }) => routing.isTextCut(context),
+    mayContinue: ({ context }) =>
+      routing.needsContinuation(context) && routing.mayContinue(context),
+    needsContinuation: ({ context }) => routing.needsContinuation(context),
+    hasMoreToSay: ({ context }) => routing.hasMoreToSay(context),
+    isApprovable: ({ context, event }) =>
+      calls.isApprovable(
+        context,
+        as(event, 'approval.granted').callId,
+        as(event, 'approval.granted').argumentsHash,
+      ),
+    awaitsApproval: ({ context, event }) =>
+      calls.isWaitingFor(context, (event as ToolCallEvent).callId, 'approval'),
+    awaitsSettlement: ({ context, event }) =>
+      calls.isWaitingFor(context, (event as ToolCallEvent).callId, 'settlement'),
+    isOnlyWaiting: ({ context }) => calls.isOnlyWaiting(context),
+    isWorking: ({ context }) => !calls.isOnlyWaiting(context),
+    areAllSettled: ({ context }) => calls.openCalls(context).length === 0,
+  },
+  actions: {
+    beginTurn: assign(({ context }) => model.beginModelCall(context, 'turn')),
+    beginWrapUp: assign(({ context }) => model.beginModelCall(context, 'wrapUp')),
+    takeReply: assign(({ context, event }) => takeReply(context, event)),
+    chargeModelCall: assign(({ context }) => model.chargeModelCall(context)),
+    settleFailedCall: assign(({ context, event }) =>
+      mayHaveBilled(event) ? model.chargeModelCall(context) : model.releaseModelCall(context),
+    ),
+    planAgain: assign(({ context, event }) => planAgain(context, event)),
+    admitCalls: assign(({ context }) => calls.admitCalls(context)),
+    countContinuation: assign(({ context }) => ({ continuations: context.continuations + 1 })),
+    askToGoOn: assign(({ context }) => model.askToGoOn(context)),
+    keepFailure: assign(({ event }) => ({ failure: failureIn(event) })),
+    keepLimit: assign(({ context }) => ({ limit: spending.limitReached(context) })),
+    keepCut: assign(({ context }) => ({ limit: spending.cutBy(context) })),
+    keepFullWindow: assign(({ context }) => ({ limit: spending.windowReached(context) })),
+    keepContinuations: assign({ limit: routing.continuationsReached }),
+    readMeter: assign(({ context, event }) => ({
+      ledger: readMeter(context.ledger, meterReading(event)),
+    })),
+    raiseBudget: assign(({ context, event }) => raiseBudget(context, event)),
+    queueSteering: assign(({ context, event }) => ({
+      steered: [...context.steered, ...as(event, 'message.steered').content],
+    })),
+    takeCompaction: assign(({ context, event }) => takeCompaction(context, event)),
+    wantPause: assign({ isPauseWanted: true }),
+    unwantPause: assign({ isPauseWanted: false }),
+    settleCall: assign(({ context, event }) => calls.settleCall(context, toolOutcome(event))),
+    closeCalls: assign(({ context, event }) => calls.closeCalls(context, whyStopped(event))),
+    noteWait: assign(({ context, event }) =>
+      calls.noteWait(context, as(event, 'call.waits').callId, as(event, 'call.waits').wait),
+    ),
+    noteWork: assign(({ context, event }) =>
+      calls.noteWork(context, as(event, 'call.works').callId, as(event, 'call.works').isRunning),
+    ),
+    noteEdit: assign(({ context, event }) =>
+      calls.noteEdit(
+        context,
+        as(event, 'approval.granted').callId,
+        as(event, 'approval.granted').input ?? null,
+      ),
+    ),
+    keepReason: assign(({ event }) => ({
+      cancelReason: as(event, 'run.cancelled').reason ?? null,
+    })),
+    endAs: assign((_, { status }: { status: EndStatus }) => ({ status })),
+    askPerson: emit(({ event }) => as(event, 'call.waits')),
+    warnNearLimits: enqueueActions(({ context, enqueue }) => {
+      const near = spending.newWarnings(context);
+      for (const limit of near) enqueue.emit({ type: 'limit.near', limit });
+      if (near.length > 0) {
+        enqueue.assign({ warned: [...context.warned, ...near.map(({ name }) => name)] });
+      }
+    }),
+    passToCall: sendTo(
+      ({ event }) => `tool.${(event as ToolCallEvent).callId}`,
+      ({ event }) => withoutInput(event as ToolCallEvent),
+    ),
+    startCalls: enqueueActions(({ context, enqueue }) => {
+      for (const { id, effect, maxRetries } of calls.openCalls(context)) {
+        const input = { callId: id, effect, maxRetries };
+        enqueue.spawnChild('toolCall', { id: `tool.${id}`, input });
+      }
+    }),
+    stopCall: stopChild(({ event }) => (event as DoneActorEvent).actorId),
+    stopCalls: enqueueActions(({ context, enqueue }) => {
+      for (const { id } of calls.openCalls(context)) enqueue.stopChild(`tool.${id}`);
+    }),
+  },
+}).createMachine({
+  id: 'agent-loop',
+  description: 'One run of an agent: call the model, route what it asks for, execute tools, again.',
+  context: startRun,
+  output: runOutput,
+  initial: 'active',
+  states: {
+    active: {
+      initial: 'checkBudget',
+      on: {
+        'message.steered': { actions: 'queueSteering' },
+        'budget.raised': { actions: 'raiseBudget' },
+        'run.paused': { actions: 'wantPause' },
+        'run.resumed': { actions: 'unwantPause' },
+        'run.cancelled': { target: 'cancelled', actions: 'keepReason' },
+        'time.ranOut': {
+          description: 'From the meter of active time.',
+          target: '.checkBudget',
+          actions: ['readMeter', 'chargeModelCall', 'closeCalls'],
+        },
+      },
+      states: {
+        checkBudget: {
+          description: 'May the run make another model call? What it could cost at worst has to fit.',
+          always: [
+            { guard: 'isPauseWanted', target: '#agent-loop.paused' },
+            { guard: 'mayWrapUp', target: 'wrapUp', actions: 'keepLimit' },
+            { guard: 'mayAskForBudget', target: 'awaitBudget', actions: 'keepLimit' },
+            { guard: 'isOverBudget', target: '#agent-loop.exhausted', actions: 'keepLimit' },
+            { guard: 'isTooLarge', target: 'compactContext' },
+            { target: 'callModel' },
+          ],
+        },
+        compactContext: {
+          description: 'Says the transcript again in fewer tokens, so that it fits the context window.',
+          tags: 'busy',
+          invoke: {
+            id: 'compact',
+            src: 'compact',
+            input: compactInput,
+            onDone: { target: 'checkBudget', actions: 'takeCompaction' },
+            onError: { target: '#agent-loop.failed', actions: 'keepFailure' },
+          },
+        },
+        callModel: {
+          description: 'Asks the model for the next reply. Its worst case is reserved first.',
+          tags: 'busy',
+          entry: ['beginTurn', 'warnNearLimits'],
+          invoke: {
+            id: 'modelCall',
+            src: 'modelCall',
+            input: turnInput,
+            onDone: [
+              { guard: 'isReply', target: 'routeToolUse', actions: ['takeReply', 'admitCalls'] },
+              { guard: 'isLost', target: 'checkBudget', actions: ['readMeter', 'chargeModelCall'] },
+              { guard: 'isToBeRepeated', target: 'checkBudget', actions: ['readMeter', 'planAgain'] },
+              { guard: 'isPromptTooLong', target: 'compactContext', actions: ['readMeter', 'settleFailedCall'] },
+              { target: '#agent-loop.failed', actions: ['readMeter', 'settleFailedCall', 'keepFailure'] },
+            ],
+            onError: { target: '#agent-loop.failed', actions: 'keepFailure' },
+          },
+        },
+        routeToolUse: {
+          description: 'Where does the reply lead? Decided by its stop reason; unknown ones end the turn.',
+          always: [
+            { guard: 'isRefusal', target: '#agent-loop.refused' },
+            { guard: 'wantsTools', target: 'executeTools' },
+            { guard: 'mayCompact', target: 'compactContext' },
+            { guard: 'isContextFull', target: '#agent-loop.exhausted', actions: 'keepFullWindow' },
+            { guard: 'isTextCut', target: '#agent-loop.exhausted', actions: 'keepCut' },
+            { guard: 'mayContinue', target: 'checkBudget', actions: ['countContinuation', 'askToGoOn'] },
+            { guard: 'needsContinuation', target: '#agent-loop.exhausted', actions: 'keepContinuations' },
+            { guard: 'hasMoreToSay', target: 'checkBudget' },
+            { target: '#agent-loop.completed' },
+          ],
+        },
+        executeTools: {
+          description: 'One child machine per tool use. Results go back together, in one user message.',
+          entry: 'startCalls',
+          exit: 'stopCalls',
+          on: {
+            'xstate.done.actor.tool.*': { actions: ['settleCall', 'stopCall'] },
+            'xstate.error.actor.tool.*': { actions: ['settleCall', 'stopCall'] },
+            'call.waits': { actions: ['noteWait', 'askPerson'] },
+            'call.works': { actions: 'noteWork' },
+            'approval.granted': { guard: 'isApprovable', actions: ['noteEdit', 'passToCall'] },
+            'approval.denied': { guard: 'awaitsApproval', actions: 'passToCall' },
+            'call.settled': { guard: 'awaitsSettlement', actions: 'passToCall' },
+            'call.retried': { guard: 'awaitsSettlement', actions: 'passToCall' },
+          },
+          always: { guard: 'areAllSettled', target: 'checkBudget', actions: 'closeCalls' },
+          initial: 'working',
+          states: {
+            working: {
+              tags: 'busy',
+              always: { guard: 'isOnlyWaiting', target: 'waiting' },
+            },
+            waiting: {
+              description: 'Every open call waits for a person.',
+              tags: 'waitsForHuman',
+              always: { guard: 'isWorking', target: 'working' },
+            },
+          },
+        },
+        wrapUp: {
+          description: 'One last answer without tools, paid from what was held back for it.',
+          tags: 'busy',
+          entry: 'beginWrapUp',
+          invoke: {
+            id: 'modelCall',
+            src: 'modelCall',
+            input: wrapUpInput,
+            onDone: [
+              { guard: 'isReply', target: '#agent-loop.exhausted', actions: 'takeReply' },
+              { target: '#agent-loop.exhausted', actions: ['readMeter', 'settleFailedCall'] },
+            ],
+            onError: { target: '#agent-loop.exhausted', actions: 'chargeModelCall' },
+          },
+        },
+        awaitBudget: {
+          description: 'A limit was reached. A person raises it, or cancels.',
+          tags: 'waitsForHuman',
+          on: { 'budget.raised': { target: 'checkBudget', actions: 'raiseBudget' } },
+        },
+      },
+    },
+    paused: {
+      description: 'Paused between two turns; nothing runs.',
+      tags: 'waitsForHuman',
+      on: {
+        'message.steered': { actions: 'queueSteering' },
+        'budget.raised': { actions: 'raiseBudget' },
+        'run.resumed': { target: 'active', actions: 'unwantPause' },
+        'run.cancelled': { target: 'cancelled', actions: 'keepReason' },
+      },
+    },
+    completed: {
+      description: 'The model gave its answer.',
+      type: 'final',
+      entry: { type: 'endAs', params: { status: 'completed' } },
+    },
+    exhausted: {
+      description: 'A limit was reached: which one, and with what numbers, is in the output.',
+      type: 'final',
+      entry: ['closeCalls', { type: 'endAs', params: { status: 'exhausted' } }],
+    },
+    refused: {
+      description: 'The model refused. The refused turn is not part of the history.',
+      type: 'final',
+      entry: { type: 'endAs', params: { status: 'refused' } },
+    },
+    failed: {
+      description: 'A model call failed for good.',
+      type: 'final',
+      entry: ['chargeModelCall', 'closeCalls', { type: 'endAs', params: { status: 'failed' } }],
+    },
+    cancelled: {
+      description: 'Somebody stopped the run. Open calls are answered, the history stays valid.',
+      type: 'final',
+      entry: ['chargeModelCall', 'closeCalls', { type: 'endAs', params: { status: 'cancelled' } }],
+    },
+  },
+});
+
+/** The event that a guard or action is only ever used with. */
+const as = <Type extends Event['type']>(event: Event, _type: Type) =>
+  event as Extract<Event, { type: Type }>;
+
+const modelOutcome = (event: Event): ModelOutcome =>
+  as(event, 'xstate.done.actor.modelCall').output;
+
+function callInput({ turn, plan, settings }: RunContext, kind: 'turn' | 'wrapUp'): ModelCallInput {
+  const { maxRetries } = settings.retry;
+  return { ask: { kind, turn }, plan, maxRetries, models: settings.models.length };
+}
+
+function takeReply(context: RunContext, event: Event): Partial<RunContext> {
+  const outcome = modelOutcome(event);
+  if (outcome.kind !== 'reply') return {};
+  const ledger = readMeter(context.ledger, outcome.activeMs);
+  return model.takeReply({ ...context, ledger }, outcome.reply);
+}
+
+function planAgain(context: RunContext, event: Event): Partial<RunContext> {
+  const outcome = modelOutcome(event);
+  return outcome.kind === 'again' ? model.planAgain(context, outcome) : {};
+}
+
+function mayHaveBilled(event: Event): boolean {
+  const outcome = modelOutcome(event);
+  return outcome.kind === 'lost' || ('mayHaveBilled' in outcome && outcome.mayHaveBilled);
+}
+
+function failureCode(event: Event): string | null {
+  const outcome = modelOutcome(event);
+  return outcome.kind === 'failed' ? outcome.failure.code : null;
+}
+
+function failureIn(event: Event): RunContext['failure'] {
+  if (event.type === 'xstate.error.actor.compact') {
+    return { code: 'compaction_failed', message: String(event.error) };
+  }
+  if (event.type !== 'xstate.done.actor.modelCall') {
+    return { code: 'internal', message: String((event as ErrorActorEvent<unknown>).error) };
+  }
+  return event.output.kind === 'failed' ? event.output.failure : null;
+}
+
+const meterReading = (event: Event): number =>
+  event.type === 'time.ranOut' ? event.activeMs : modelOutcome(event).activeMs;
+
+function raiseBudget(context: RunContext, event: Event): Partial<RunContext> {
+  const { limits } = as(event, 'budget.raised');
+  return { ...spending.forgiven(limits), ledger: raiseLimits(context.ledger, limits) };
+}
+
+function takeCompaction(context: RunContext, event: Event): Partial<RunContext> {
+  const { messages, activeMs } = as(event, 'xstate.done.actor.compact').output;
+  const ledger = readMeter(context.ledger, activeMs);
+  if (messages === null) return { ledger };
+  return {
+    messages,
+    ledger,
+    compactedLength: messages.length,
+    contextTokens: bytesBound(context.settings, messages),
+  };
+}
+
+/** Why open calls are closed, for the model to read. */
+function whyStopped(event: Event): string {
+  if (event.type === 'run.cancelled') return 'The run was cancelled.';
+  if (event.type === 'time.ranOut') return 'The run has used up its time.';
+  return 'The run has reached its end.';
+}
+
+function toolOutcome(event: Event): ToolOutcome {
+  if (event.type.startsWith('xstate.done.actor.tool.')) {
+    return (event as DoneActorEvent<ToolOutcome>).output;
+  }
+  const { actorId, error } = event as ErrorActorEvent<unknown>;
+  const callId = actorId.slice('tool.'.length);
+  const result = errorResult(callId, `The call failed: ${String(error)}`);
+  return { callId, result, ending: 'failed', costMicros: 0, activeMs: 0 };
+}
+
+/** An edit stays in the run's context: children hold no payload. */
+function withoutInput(event: ToolCallEvent): ToolCallEvent {
+  const { input: _, ...rest } = event as ToolCallEvent & { readonly input?: Json };
+  return rest;
+}

@@ -1,0 +1,148 @@
+import { invalidInput } from './errors.ts';
+import type { ErrorCode } from './failure.ts';
+import { microsOfUsd } from './price.ts';
+
+/**
+ * Hard limits of one run. A limit that is left out does not exist, but for the three with a default.
+ *
+ * Each is a ceiling: what a call could take at worst is reserved before it starts, and a call that does not fit is
+ * not made.
+ */
+export interface Budget {
+  /** Most model calls. Default 50. */
+  readonly maxTurns?: number;
+  /** Most input tokens, cached ones included. */
+  readonly maxInputTokens?: number;
+  readonly maxOutputTokens?: number;
+  /** Most input and output tokens together. */
+  readonly maxTotalTokens?: number;
+  /** Needs a model with a known price. */
+  readonly maxCostUsd?: number;
+  /** Longest time in model calls and tools, in milliseconds. Waiting for people and for a retry is free. */
+  readonly maxActiveMs?: number;
+  /** Most tool calls that may run. */
+  readonly maxToolCalls?: number;
+  /**
+   * The n-th identical call in a row is not run and ends the run; so does the n-th round of two calls that take
+   * turns. Default 3; Infinity turns it off. Tools declared `repeatable` do not count.
+   */
+  readonly maxRepeats?: number;
+  /** Replies in a row that hold nothing usable: only unknown tools, unreadable or invalid arguments. Default 3. */
+  readonly maxMalformedReplies?: number;
+}
+
+/** A budget in the machine's terms: integers, micro-dollars, null for "no limit" (JSON has no Infinity). */
+export interface Limits {
+  readonly maxTurns: number | null;
+  readonly maxInputTokens: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly maxTotalTokens: number | null;
+  readonly maxCostMicros: number | null;
+  readonly maxActiveMs: number | null;
+  readonly maxToolCalls: number | null;
+  readonly maxRepeats: number | null;
+  readonly maxMalformedReplies: number | null;
+}
+
+/** What stopped a run: one of its limits, or one of the model's own. */
+export type LimitName = keyof Limits | 'maxContinuations' | 'maxReplyTokens' | 'contextWindow';
+
+/** A limit that was reached: how much was used or asked for, and how much there is. */
+export interface LimitReached {
+  readonly name: LimitName;
+  readonly used: number;
+  readonly max: number;
+}
+
+export const defaultBudget = { maxTurns: 50, maxRepeats: 3, maxMalformedReplies: 3 } as const;
+
+const budgetFields: readonly (keyof Budget)[] = [
+  'maxTurns',
+  'maxInputTokens',
+  'maxOutputTokens',
+  'maxTotalTokens',
+  'maxCostUsd',
+  'maxActiveMs',
+  'maxToolCalls',
+  'maxRepeats',
+  'maxMalformedReplies',
+];
+
+/** The limits that a budget names, and no others. @throws PawlError `invalid_input` */
+export function namedLimits(budget: Budget, field = 'budget'): Partial<Limits> {
+  for (const [name, value] of Object.entries(budget)) checkField(field, name, value);
+  const { maxCostUsd, ...rest } = budget;
+  const named = { ...rest, ...(maxCostUsd !== undefined && { maxCostMicros: toMicros(maxCostUsd) }) };
+  return Object.fromEntries(
+    Object.entries(named)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, value === Number.POSITIVE_INFINITY ? null : value]),
+  );
+}
+
+const toMicros = (usd: number): number =>
+  usd === Number.POSITIVE_INFINITY ? usd : microsOfUsd(usd);
+
+function checkField(field: string, name: string, value: unknown): void {
+  if (!(budgetFields as readonly string[]).includes(name)) {
+    throw invalidInput(`${field}.${name}`, `one of ${budgetFields.join(', ')}`, name);
+  }
+  if (value === undefined) return;
+  if (typeof value !== 'number' || Number.isNaN(value) || value < 0) {
+    throw invalidInput(`${field}.${name}`, 'a number from 0 up', value);
+  }
+  if (name !== 'maxCostUsd' && name !== 'maxActiveMs' && !isWhole(value)) {
+    throw invalidInput(`${field}.${name}`, 'a whole number or Infinity', value);
+  }
+}
+
+const isWhole = (value: number): boolean =>
+  value === Number.POSITIVE_INFINITY || Number.isSafeInteger(value);
+
+/** All limits of a new run. @throws PawlError `invalid_input` */
+export const limitsOf = (budget: Budget): Limits => ({
+  maxInputTokens: null,
+  maxOutputTokens: null,
+  maxTotalTokens: null,
+  maxCostMicros: null,
+  maxActiveMs: null,
+  maxToolCalls: null,
+  ...defaultBudget,
+  ...namedLimits(budget),
+});
+
+/** The error code that a reached limit ends a run with. */
+export function codeOfLimit(name: LimitName): ErrorCode {
+  switch (name) {
+    case 'maxReplyTokens':
+    case 'maxContinuations':
+      return 'output_truncated';
+    case 'contextWindow':
+      return 'context_exceeded';
+    case 'maxRepeats':
+      return 'loop_detected';
+    case 'maxActiveMs':
+      return 'run_timeout';
+    default:
+      return 'budget_exceeded';
+  }
+}
+
+const unitOf: { readonly [Name in LimitName]: string } = {
+  maxTurns: 'model calls',
+  maxInputTokens: 'input tokens',
+  maxOutputTokens: 'output tokens',
+  maxTotalTokens: 'tokens',
+  maxCostMicros: 'micro-dollars',
+  maxActiveMs: 'ms of active time',
+  maxToolCalls: 'tool calls',
+  maxRepeats: 'identical calls in a row',
+  maxMalformedReplies: 'malformed replies in a row',
+  maxContinuations: 'continuations of one reply',
+  maxReplyTokens: 'tokens in one reply',
+  contextWindow: 'tokens in the context window',
+};
+
+/** One sentence for people: which limit, with its numbers. */
+export const describeLimit = ({ name, used, max }: LimitReached): string =>
+  `The limit ${name} was reached: ${used} of ${max} ${unitOf[name]}.`;

@@ -1,0 +1,189 @@
+/**
+ * Makes any transcript a valid request, and says what is wrong with one that is not.
+ *
+ * Repair is deterministic, idempotent and reads no clock: the same transcript gives the same bytes, so the prompt cache
+ * holds. Rules: PROTOCOL of the Messages API, "every tool_use is answered in the very next message, results first".
+ */
+import {
+  type ContentBlock,
+  errorResult,
+  isBlank,
+  type Message,
+  type OtherBlock,
+  type ToolResult,
+  text,
+  toolUsesIn,
+} from './message.ts';
+
+/** What a tool use without a result is answered with. */
+const unanswered = 'Not executed: the run stopped before this call was answered.';
+
+/**
+ * The messages as they go to a model: neighbours of one role merged, results first, each tool use answered exactly
+ * once, no blank text, no unsigned thinking, no server-side call that was left open.
+ */
+export function repairHistory(messages: readonly Message[]): readonly Message[] {
+  const cleaned = messages
+    .map(({ role, content }): Message => ({ role, content: content.filter(canBeSent) }))
+    .filter(({ content }) => content.length > 0);
+  return mergeNeighbours(answerAll(withoutOpenServerCalls(mergeNeighbours(cleaned))));
+}
+
+const canBeSent = (block: ContentBlock): boolean => {
+  if (block.type === 'text') return !isBlank(block.text);
+  return block.type !== 'thinking' || block.signature !== '';
+};
+
+export function mergeNeighbours(messages: readonly Message[]): readonly Message[] {
+  const merged: Message[] = [];
+  for (const message of messages) {
+    const last = merged.at(-1);
+    if (last?.role === message.role) {
+      merged[merged.length - 1] = joined(last, message);
+    } else merged.push(message);
+  }
+  return merged;
+}
+
+const joined = ({ role, content }: Message, next: Message): Message => ({
+  role,
+  content: [...content, ...next.content],
+});
+
+/** Puts all results of an assistant message at the head of the next user message, adding what is missing. */
+function answerAll(messages: readonly Message[]): readonly Message[] {
+  const answered: Message[] = [];
+  messages.forEach((message, index) => {
+    const uses = toolUsesIn(messages[index - 1]);
+    if (message.role === 'user') {
+      const content = withResults(message, uses);
+      if (content.length > 0) answered.push({ role: 'user', content });
+      return;
+    }
+    answered.push(message);
+    if (index === messages.length - 1) answered.push(...answersTo(toolUsesIn(message)));
+  });
+  return answered;
+}
+
+const answersTo = (uses: ReturnType<typeof toolUsesIn>): readonly Message[] =>
+  uses.length === 0
+    ? []
+    : [{ role: 'user', content: uses.map(({ id }) => errorResult(id, unanswered)) }];
+
+function withResults(
+  { content }: Message,
+  uses: ReturnType<typeof toolUsesIn>,
+): readonly ContentBlock[] {
+  const results = new Map<string, ToolResult>();
+  for (const block of content) {
+    if (block.type === 'tool_result' && !results.has(block.tool_use_id)) {
+      results.set(block.tool_use_id, block);
+    }
+  }
+  const heads = uses.map(({ id }) => sendable(results.get(id) ?? errorResult(id, unanswered)));
+  const rest = content.filter(({ type }) => type !== 'tool_result');
+  return [...heads.map(({ result }) => result), ...heads.flatMap(({ lifted }) => lifted), ...rest];
+}
+
+/** An error result may hold nothing but text, and some: pictures follow after all results. */
+function sendable(result: ToolResult): {
+  readonly result: ToolResult;
+  readonly lifted: readonly ContentBlock[];
+} {
+  if (!result.is_error) return { result: withoutBlankText(result), lifted: [] };
+  if (typeof result.content === 'string') {
+    return {
+      result: isBlank(result.content) ? { ...result, content: 'The call failed.' } : result,
+      lifted: [],
+    };
+  }
+  const texts = result.content.filter((block) => block.type === 'text' && !isBlank(block.text));
+  const lifted = result.content.filter(({ type }) => type !== 'text');
+  return {
+    result: { ...result, content: texts.length > 0 ? texts : [text('The call failed.')] },
+    lifted,
+  };
+}
+
+const withoutBlankText = (result: ToolResult): ToolResult =>
+  typeof result.content === 'string'
+    ? result
+    : { ...result, content: result.content.filter(canBeSent) };
+
+/** A server-side call without its result is only valid at the very end, where the model takes it up again. */
+function withoutOpenServerCalls(messages: readonly Message[]): readonly Message[] {
+  return messages.flatMap((message, index) => {
+    if (message.role !== 'assistant' || index === messages.length - 1) return [message];
+    const answered = new Set(message.content.map(serverResultId));
+    const content = message.content.filter(
+      (block) => !isServerCall(block) || answered.has(String(block.id)),
+    );
+    return content.length > 0 ? [{ ...message, content }] : [];
+  });
+}
+
+const isServerCall = (block: ContentBlock): block is OtherBlock =>
+  block.type === 'server_tool_use' || block.type === 'mcp_tool_use';
+
+const serverResultId = (block: ContentBlock): string | null =>
+  block.type !== 'tool_result' && block.type.endsWith('_tool_result') && 'tool_use_id' in block
+    ? String(block.tool_use_id)
+    : null;
+
+/** One thing that an API would refuse, and where. */
+export interface HistoryProblem {
+  readonly path: string;
+  readonly problem: string;
+}
+
+/** What a request with these messages would be refused for. Empty when it is valid. */
+export function historyProblems(messages: readonly Message[]): readonly HistoryProblem[] {
+  const problems: HistoryProblem[] = [];
+  const report = (index: number, problem: string) =>
+    problems.push({ path: `messages[${index}]`, problem });
+  if (messages[0]?.role === 'assistant') report(0, 'the first message is not from the user');
+  messages.forEach((message, index) => {
+    for (const problem of problemsAt(messages, message, index)) report(index, problem);
+  });
+  return problems;
+}
+
+function problemsAt(
+  messages: readonly Message[],
+  message: Message,
+  index: number,
+): readonly string[] {
+  const before = messages[index - 1];
+  return [
+    ...(message.content.length === 0 ? ['it has no content'] : []),
+    ...(before?.role === message.role ? [`it follows another message of role ${message.role}`] : []),
+    ...(message.content.every(canBeSent) ? [] : ['it holds a blank text or unsigned thinking']),
+    ...pairingProblems(toolUsesIn(before), message),
+    ...(index === messages.length - 1
+      ? toolUsesIn(message).map(({ id }) => `tool use "${id}" is not answered`)
+      : []),
+  ];
+}
+
+function pairingProblems(
+  uses: ReturnType<typeof toolUsesIn>,
+  { role, content }: Message,
+): readonly string[] {
+  if (role !== 'user') return [];
+  const results = content.filter((block) => block.type === 'tool_result');
+  const answers = results.map((block) => block.tool_use_id);
+  const known = new Set(uses.map(({ id }) => id));
+  return [
+    ...uses
+      .filter(({ id }) => !answers.includes(id))
+      .map(({ id }) => `tool use "${id}" is not answered`),
+    ...answers
+      .filter((id) => !known.has(id))
+      .map((id) => `a result for "${id}" answers no tool use`),
+    ...(new Set(answers).size < answers.length ? ['one tool use has two results'] : []),
+    ...(content.slice(0, results.length).every(({ type }) => type === 'tool_result')
+      ? []
+      : ['results do not come first']),
+  ];
+}

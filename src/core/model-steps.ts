@@ -1,0 +1,162 @@
+/** The steps of a model call, as pure changes of the run's context. */
+import * as ledgers from './ledger.ts';
+import {
+  type ContentBlock,
+  isBlank,
+  type Message,
+  text,
+  textIn,
+  tokensAtMost,
+  toolUsesIn,
+} from './message.ts';
+import { costMicros } from './price.ts';
+import { countRepeats } from './repeats.ts';
+import {
+  type AttemptPlan,
+  addUsage,
+  allInputTokens,
+  firstAttempt,
+  type ModelReply,
+} from './reply.ts';
+import { isCut } from './routing.ts';
+import { modelOf, type RunContext, toolNamed } from './run-context.ts';
+import { reservationFor, wrapUpNotice } from './spending.ts';
+
+type Change = Partial<RunContext>;
+const reservation = 'model';
+
+/** Reserves the worst case and puts what was steered into the transcript. A repeated attempt is no new turn. */
+export function beginModelCall(context: RunContext, kind: 'turn' | 'wrapUp'): Change {
+  const amount = reservationFor(context, kind);
+  const said = kind === 'wrapUp' ? [text(wrapUpNotice(context.limit))] : [];
+  const added = [...context.steered, ...said];
+  return {
+    turn: isFresh(context.plan) ? context.turn + 1 : context.turn,
+    messages: withUserBlocks(context.messages, added),
+    contextTokens: context.contextTokens + (added.length > 0 ? tokensAtMost(added) : 0),
+    steered: [],
+    replyCap: amount.outputTokens,
+    ledger: ledgers.reserve(context.ledger, reservation, amount),
+  };
+}
+
+const isFresh = ({ attempt, model }: AttemptPlan): boolean => attempt === 1 && model === 0;
+
+/** The transcript only grows. Neighbours of one role are merged when a request is built, not here. */
+export const withUserBlocks = (
+  messages: readonly Message[],
+  content: readonly ContentBlock[],
+): readonly Message[] => (content.length === 0 ? messages : [...messages, { role: 'user', content }]);
+
+/** The call may have been billed and its outcome is unknown: its whole reservation is charged. */
+export const chargeModelCall = ({ ledger }: RunContext): Change => ({
+  ledger: ledgers.charge(ledger, reservation),
+  plan: firstAttempt,
+});
+
+/** The call was not billed. It still was a turn. */
+export const releaseModelCall = ({ ledger }: RunContext): Change => ({
+  ledger: ledgers.settle(ledger, reservation, { ...ledgers.nothing, turns: 1 }),
+  plan: firstAttempt,
+});
+
+/** Another attempt of the same turn follows, with a reservation of its own. */
+export const planAgain = (
+  { ledger }: RunContext,
+  { plan, mayHaveBilled }: { readonly plan: AttemptPlan; readonly mayHaveBilled: boolean },
+): Change => ({
+  plan,
+  ledger: mayHaveBilled
+    ? ledgers.charge(ledger, reservation, { turns: 0 })
+    : ledgers.release(ledger, reservation),
+});
+
+export function takeReply(context: RunContext, reply: ModelReply): Change {
+  const isRefused = reply.stopReason === 'refusal';
+  const content = isRefused ? [] : withUniqueIds(context.messages, withoutBlanks(reply.content));
+  const messages: readonly Message[] =
+    content.length > 0 ? [...context.messages, { role: 'assistant', content }] : context.messages;
+  return {
+    ...settled(context, reply),
+    messages,
+    plan: firstAttempt,
+    cutCalls: 0,
+    container: reply.container ?? context.container,
+    stopReason: reply.stopReason,
+    rawStopReason: reply.rawStopReason,
+    continuations: isCut(reply.stopReason) ? context.continuations : 0,
+    answer: (context.continuations > 0 ? context.answer : '') + textIn(reply.content),
+    repeats: repeatsIn(context, messages, content),
+    refusal: isRefused
+      ? {
+          text: textIn(reply.content),
+          category: reply.refusal?.category ?? null,
+          explanation: reply.refusal?.explanation ?? null,
+        }
+      : null,
+  };
+}
+
+function settled(context: RunContext, { usage }: ModelReply): Change {
+  const inputTokens = allInputTokens(usage);
+  return {
+    usage: addUsage(context.usage, usage),
+    // A reply that reports no usage leaves the bound as it is, and adds the most that it may have been.
+    contextTokens:
+      inputTokens > 0
+        ? inputTokens + usage.outputTokens
+        : context.contextTokens + context.replyCap,
+    countedBy: inputTokens > 0 ? context.plan.model : context.countedBy,
+    ledger: ledgers.settle(context.ledger, reservation, {
+      turns: 1,
+      inputTokens,
+      outputTokens: usage.outputTokens,
+      costMicros: costMicros(modelOf(context).price, usage),
+    }),
+  };
+}
+
+const withoutBlanks = (content: readonly ContentBlock[]): readonly ContentBlock[] =>
+  content.filter((block) => block.type !== 'text' || !isBlank(block.text));
+
+/** Ids name calls, children and results: a provider that repeats one, or sends an illegal one, gets it renamed. */
+function withUniqueIds(
+  messages: readonly Message[],
+  content: readonly ContentBlock[],
+): readonly ContentBlock[] {
+  if (!content.some(({ type }) => type === 'tool_use')) return content;
+  const taken = new Set(messages.flatMap((message) => toolUsesIn(message).map(({ id }) => id)));
+  return content.map((block) => {
+    if (block.type !== 'tool_use') return block;
+    const id = freeId(legalId(block.id), taken);
+    taken.add(id);
+    return id === block.id ? block : { ...block, id };
+  });
+}
+
+const legalId = (id: string): string => id.slice(0, 56).replace(/[^a-zA-Z0-9_-]/g, '_') || 'call';
+
+function freeId(id: string, taken: ReadonlySet<string>): string {
+  let free = id;
+  for (let count = 2; taken.has(free); count += 1) free = `${id}_${count}`;
+  return free;
+}
+
+function repeatsIn(
+  context: RunContext,
+  messages: readonly Message[],
+  content: readonly ContentBlock[],
+): number {
+  const { maxRepeats } = context.ledger.limits;
+  if (maxRepeats === null || !content.some(({ type }) => type === 'tool_use')) return 0;
+  const isCounted = (tool: string) => toolNamed(context, tool)?.isRepeatable !== true;
+  return countRepeats(messages, isCounted, maxRepeats);
+}
+
+/** A cut text is taken up by a plain wish of the user; after other cuts the transcript itself says how to go on. */
+export const askToGoOn = ({ steered, stopReason, cutCalls }: RunContext): Change => ({
+  steered:
+    stopReason === 'max_tokens' && cutCalls === 0
+      ? [...steered, text('Please continue where you stopped.')]
+      : steered,
+});

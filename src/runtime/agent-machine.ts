@@ -1,0 +1,52 @@
+/** Gives the machines their effects. The result is one ordinary XState machine, shared by all runs of an agent. */
+import { agentLoop, type Compaction } from '../../machines/agent-loop.ts';
+import { modelCall } from '../../machines/model-call.ts';
+import { toolCall } from '../../machines/tool-call.ts';
+import { PawlError } from '../core/errors.ts';
+import { historyProblems, repairHistory } from '../core/history.ts';
+import type { AgentParts } from './agent-parts.ts';
+import { type EffectArgs, effect, type Unmetered, until } from './effect.ts';
+import { attemptEffect } from './model-effect.ts';
+import { plainContext } from './plain-context.ts';
+import { contextOf } from './services.ts';
+import { acquireSlot, checkPermission, runTool, validateInput } from './tool-effects.ts';
+
+export type AgentMachine = typeof agentLoop;
+
+export function agentMachine(parts: AgentParts): AgentMachine {
+  const model = plainContext(
+    modelCall.provide({ actors: { until, attempt: attemptEffect(parts) } }),
+  );
+  const tool = plainContext(
+    toolCall.provide({
+      actors: {
+        until,
+        validateInput: validateInput(parts),
+        checkPermission: checkPermission(parts),
+        slot: acquireSlot(parts),
+        runTool: runTool(parts),
+      },
+    }),
+  );
+  const actors = { modelCall: model, toolCall: tool, compact: compactEffect(parts) };
+  return plainContext(agentLoop.provide({ actors }));
+}
+
+const compactEffect = (parts: AgentParts) =>
+  effect<Compaction, { readonly turn: number }>((args) => compact(parts, args), { messages: null });
+
+/** Without a strategy the transcript stays as it is. A strategy's answer is checked: it becomes the history. */
+async function compact(
+  parts: AgentParts,
+  { self, signal }: EffectArgs<{ readonly turn: number }>,
+): Promise<Unmetered<Compaction>> {
+  const { messages } = contextOf(self);
+  if (parts.compact === null) return { messages };
+  const shorter = repairHistory(await parts.compact({ messages: repairHistory(messages), signal }));
+  const [problem] = historyProblems(shorter);
+  if (shorter.length > 0 && !problem) return { messages: shorter };
+  throw new PawlError(
+    'compaction_failed',
+    `The compaction gave no valid history: ${problem ? `${problem.path}: ${problem.problem}` : 'it is empty'}.`,
+  );
+}

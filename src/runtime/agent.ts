@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto';
+import type { InspectionEvent, Observer } from 'xstate';
+import { type Budget, limitsOf } from '../core/budget.ts';
+import { invalidInput, PawlError } from '../core/errors.ts';
+import { historyProblems } from '../core/history.ts';
+import type { ContentBlock, Message } from '../core/message.ts';
+import { microsOfUsd } from '../core/price.ts';
+import { defaultRetry, type RetryPolicy } from '../core/retry.ts';
+import type { ModelSettings, OnLimit, RunInput, RunSettings } from '../core/run-context.ts';
+import type { RunEvent } from '../core/run-event.ts';
+import type { ToolPolicy } from '../core/tool-call.ts';
+import { utf8Length } from '../core/utf8.ts';
+import type { Model, ToolChoice } from '../providers/provider.ts';
+import { memoryStore } from '../stores/memory.ts';
+import type { RunSnapshot, Store } from '../stores/store.ts';
+import { checkPermissions, type Permissions } from '../tools/permissions.ts';
+import type { Tool } from '../tools/tool.ts';
+import { type AgentMachine, agentMachine } from './agent-machine.ts';
+import type { AgentParts, Compact } from './agent-parts.ts';
+import { checkAgentOptions, checkHistory, checkPrompt, checkRunId, checkSnapshot } from './checks.ts';
+import { groupCommit } from './commits.ts';
+import { openRun, type Run } from './run.ts';
+
+export interface AgentOptions {
+  /** The first choice. */
+  readonly model: Model;
+  /** Asked in this order when a model stays unavailable. */
+  readonly fallbackModels?: readonly Model[];
+  readonly name?: string;
+  readonly system?: string;
+  readonly tools?: readonly Tool[];
+  /** Default: tools that only read are allowed, all others are asked for. */
+  readonly permissions?: Permissions;
+  /** Default: 50 turns, 3 repeats, 3 malformed replies; no limit on tokens, cost and time. */
+  readonly budget?: Budget;
+  /** At a limit: `stop` (default), `wrapUp` for one last answer without tools, `ask` to wait for a raised budget. */
+  readonly onLimit?: OnLimit;
+  /** A text cut at the output limit ends the run (`stop`, default), or is continued up to five times. */
+  readonly onTruncated?: 'stop' | 'continue';
+  readonly retry?: Partial<RetryPolicy>;
+  /** Most tool calls at once in one run. Default 8. */
+  readonly toolConcurrency?: number;
+  /** Most characters of a tool result; a longer one keeps its head and its tail. Default 50,000. */
+  readonly maxOutputChars?: number;
+  /** For the first model call of a run. Default `auto`. */
+  readonly toolChoice?: ToolChoice;
+  /** Stream replies, so that deltas arrive as the model writes. Default true. */
+  readonly streams?: boolean;
+  /** How to say a transcript in fewer tokens, and when. Default: never. */
+  readonly compaction?: { readonly atTokens: number; readonly compact: Compact };
+  /** Default: memory, without the runs that have ended. */
+  readonly store?: Store;
+  /** Sees the events of all runs, also of those that plain `createActor` started. */
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+export interface InputOptions {
+  /** Earlier messages, as `result.messages` gives them. */
+  readonly history?: readonly Message[];
+  /** Default: a new unique id. */
+  readonly runId?: string;
+  /** Replaces the agent's limits of the same name. */
+  readonly budget?: Budget;
+  readonly onLimit?: OnLimit;
+}
+
+export interface StartOptions extends InputOptions {
+  /** Cancels the run when it fires. */
+  readonly signal?: AbortSignal;
+  /** As for XState's `createActor`: sees every actor of the run. */
+  readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
+}
+
+export type Prompt = string | readonly ContentBlock[];
+
+/** A configuration: model, instructions, tools, limits. Has no state of its own; `start` gives a run. */
+export interface Agent {
+  /**
+   * The XState machine with its effects: `createActor(agent.machine, { input: agent.input('…') })`, or
+   * `invoke: { src: agent.machine }` in a machine of yours.
+   */
+  readonly machine: AgentMachine;
+  /** The machine's input for this prompt. @throws PawlError `invalid_input` */
+  input(prompt: Prompt, options?: InputOptions): RunInput;
+  /** Starts a run. @throws PawlError `invalid_input`, `run_exists`, before anything has happened */
+  start(prompt: Prompt, options?: StartOptions): Run;
+  /**
+   * Goes on with a run: one that the store knows, or one from `run.snapshot()`.
+   * @throws PawlError `unknown_run`, `run_exists` (it runs in this process), `snapshot_incompatible`
+   */
+  resume(run: string | RunSnapshot, options?: Pick<StartOptions, 'signal' | 'inspect'>): Promise<Run>;
+}
+
+/** @throws PawlError `invalid_input`: which field, what was expected, what was got */
+export function createAgent(options: AgentOptions): Agent {
+  checkAgentOptions(options);
+  const parts = partsOf(options);
+  const machine = agentMachine(parts);
+  const store = options.store ?? memoryStore({ keepsEnded: false });
+  const commits = groupCommit(store);
+  const toolConcurrency = options.toolConcurrency ?? 8;
+  const live = new Set<string>();
+
+  const input = (prompt: Prompt, inputOptions: InputOptions = {}): RunInput =>
+    inputOf(options, parts, prompt, inputOptions);
+  const open = (
+    source: Parameters<typeof openRun>[0]['source'],
+    runId: string,
+    { signal, inspect }: Pick<StartOptions, 'signal' | 'inspect'>,
+  ): Run => {
+    if (live.has(runId)) throw alreadyRuns(runId);
+    live.add(runId);
+    try {
+      const onClosed = (): void => void live.delete(runId);
+      return openRun({ parts, machine, commits, toolConcurrency, source, signal, inspect, onClosed });
+    } catch (error) {
+      live.delete(runId);
+      throw error;
+    }
+  };
+
+  return {
+    machine,
+    input,
+    start(prompt, startOptions = {}) {
+      const runInput = input(prompt, startOptions);
+      return open({ input: runInput }, runInput.settings.runId, startOptions);
+    },
+    async resume(run, resumeOptions = {}) {
+      const saved = typeof run === 'string' ? await store.load(run) : null;
+      if (typeof run === 'string' && !saved) throw unknownRun(run);
+      const { snapshot, runId } = checkSnapshot(saved?.snapshot ?? run);
+      const saveVersion = (saved ?? (await store.load(runId)))?.saveVersion ?? 0;
+      return open({ snapshot, saveVersion }, runId, resumeOptions);
+    },
+  };
+}
+
+function partsOf(options: AgentOptions): AgentParts {
+  const tools = options.tools ?? [];
+  const permissions = options.permissions ?? {};
+  checkPermissions(
+    permissions,
+    tools.map(({ name }) => name),
+  );
+  return {
+    models: [options.model, ...(options.fallbackModels ?? [])],
+    system: options.system ?? '',
+    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    toolSpecs: tools.map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      inputSchema,
+    })),
+    toolChoice: options.toolChoice ?? 'auto',
+    streams: options.streams ?? true,
+    permissions,
+    maxOutputChars: options.maxOutputChars ?? 50_000,
+    compact: options.compaction?.compact ?? null,
+    onEvent: options.onEvent ?? null,
+    now: Date.now,
+    random: Math.random,
+  };
+}
+
+function inputOf(
+  options: AgentOptions,
+  parts: AgentParts,
+  prompt: Prompt,
+  { history = [], runId, budget, onLimit }: InputOptions,
+): RunInput {
+  const content = checkPrompt(prompt);
+  checkHistory(history);
+  const limits = limitsOf({ ...options.budget, ...budget });
+  const models = parts.models.map(modelSettings);
+  const unpriced = models.find(({ price }) => price === null);
+  if (limits.maxCostMicros !== null && unpriced) {
+    throw invalidInput(
+      'budget.maxCostUsd',
+      `a model with a known price (give "price" to the model ${JSON.stringify(unpriced.id)})`,
+      options.budget?.maxCostUsd ?? budget?.maxCostUsd,
+    );
+  }
+  const settings: RunSettings = {
+    runId: runId === undefined ? `run_${randomUUID()}` : checkRunId(runId),
+    agent: options.name ?? null,
+    models: models as unknown as RunSettings['models'],
+    tools: (options.tools ?? []).map(toolPolicy),
+    prefixTokens: prefixTokens(parts),
+    onLimit: onLimit ?? options.onLimit ?? 'stop',
+    onTruncated: options.onTruncated ?? 'stop',
+    retry: { ...defaultRetry, ...options.retry },
+    compactAtTokens: options.compaction?.atTokens ?? null,
+  };
+  return { settings, limits, messages: [...history, { role: 'user', content }] };
+}
+
+const modelSettings = (model: Model): ModelSettings => ({
+  id: model.id,
+  provider: model.provider,
+  price: model.price,
+  maxOutputTokens: model.maxOutputTokens,
+  minOutputTokens: model.minOutputTokens,
+  contextWindow: model.contextWindow,
+});
+
+const toolPolicy = (tool: Tool): ToolPolicy => ({
+  name: tool.name,
+  effect: tool.effect,
+  maxCalls: tool.maxCalls,
+  maxRetries: tool.maxRetries,
+  maxCostMicros: microsOfUsd(tool.maxCostUsd),
+  isRepeatable: tool.isRepeatable,
+});
+
+/** What the API adds to a request around system prompt and tools, at most. */
+const overheadTokens = 1_000;
+
+const prefixTokens = ({ system, toolSpecs }: AgentParts): number =>
+  utf8Length(system) + utf8Length(JSON.stringify(toolSpecs)) + overheadTokens;
+
+const alreadyRuns = (runId: string): PawlError =>
+  new PawlError('run_exists', `Run "${runId}" is running in this process already. Use the run you have, or another id.`);
+
+const unknownRun = (runId: string): PawlError =>
+  new PawlError('unknown_run', `The store knows no run "${runId}".`);

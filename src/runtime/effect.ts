@@ -1,0 +1,71 @@
+import {
+  type AnyActorRef,
+  type AnyActorScope,
+  fromPromise,
+  type PromiseActorLogic,
+  type PromiseSnapshot,
+} from 'xstate';
+import { isRestored, noteRestored } from './plain-context.ts';
+import { servicesOf } from './services.ts';
+
+export interface EffectArgs<Input> {
+  readonly input: Input;
+  /** Fires when the machine leaves the state that wanted the effect. */
+  readonly signal: AbortSignal;
+  readonly self: AnyActorRef;
+}
+
+/**
+ * An effect that touches the world. It begins only when the checkpoint that asked for it is durable, runs on the run's
+ * active-time meter, and never runs again by itself: one that was under way when the process died resolves to `lost`,
+ * and the machine decides what that means.
+ */
+export function effect<Output extends { readonly activeMs: number }, Input>(
+  act: (args: EffectArgs<Input>) => Promise<Unmetered<Output>>,
+  lost: Unmetered<Output>,
+): PromiseActorLogic<Output, Input> {
+  const logic = fromPromise<Output, Input>(async ({ input, signal, self }) => {
+    const { meter, saved } = servicesOf(self);
+    const metered = (output: Unmetered<Output>) =>
+      ({ ...output, activeMs: meter.read() }) as unknown as Output;
+    if (isRestored(self)) return metered(lost);
+    await saved();
+    signal.throwIfAborted();
+    meter.begin();
+    try {
+      return metered(await act({ input, signal, self }));
+    } finally {
+      meter.end();
+    }
+  });
+  return {
+    ...logic,
+    restoreSnapshot: (snapshot: PromiseSnapshot<Output, Input>, scope: AnyActorScope) => {
+      noteRestored(scope.self);
+      return snapshot;
+    },
+  } as PromiseActorLogic<Output, Input>;
+}
+
+/** An outcome without its meter reading, which `effect` adds. */
+export type Unmetered<Output> = Output extends unknown ? Omit<Output, 'activeMs'> : never;
+
+/** A point in time. Absolute, so a restart waits only for the rest. */
+export const until = fromPromise<void, { readonly at: number }>(
+  ({ input, signal }) =>
+    new Promise((resolve, reject) => {
+      const longestMs = 2 ** 31 - 1;
+      const timer = setTimeout(
+        () => {
+          signal.removeEventListener('abort', stop);
+          resolve();
+        },
+        Math.min(Math.max(0, input.at - Date.now()), longestMs),
+      );
+      const stop = (): void => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', stop, { once: true });
+    }),
+);

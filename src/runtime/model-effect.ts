@@ -1,0 +1,113 @@
+import type { AttemptInput } from '../../machines/model-call.ts';
+import { toFailure } from '../core/errors.ts';
+import { repairHistory } from '../core/history.ts';
+import { costMicros, usdOfMicros } from '../core/price.ts';
+import type { AttemptOutcome, ModelReply } from '../core/reply.ts';
+import { delayBeforeRetryMs } from '../core/retry.ts';
+import type { ModelSettings, RunContext } from '../core/run-context.ts';
+import type { AttemptRef, UnaddressedEvent } from '../core/run-event.ts';
+import { describeThrown } from '../core/stringify.ts';
+import { type Delta, type Model, type ModelRequest, ProviderError } from '../providers/provider.ts';
+import type { AgentParts } from './agent-parts.ts';
+import { type EffectArgs, effect, type Unmetered } from './effect.ts';
+import { contextOf } from './services.ts';
+import { emitFrom } from './emit.ts';
+
+/** One request to a model, and what came of it. */
+export const attemptEffect = (parts: AgentParts) =>
+  effect<AttemptOutcome, AttemptInput>((args) => attempt(parts, args), { kind: 'lost' });
+
+async function attempt(
+  parts: AgentParts,
+  { input, signal, self }: EffectArgs<AttemptInput>,
+): Promise<Unmetered<AttemptOutcome>> {
+  const context = contextOf(self);
+  const settings = context.settings.models[input.model] ?? context.settings.models[0];
+  const model = modelFor(parts, settings, input.model);
+  const ref: AttemptRef = { turn: input.turn, attempt: input.attempt, model: settings.id };
+  const emit = emitFrom(parts, self);
+
+  emit({ type: 'model.started', ...ref });
+  const stopped = (): void => emit({ type: 'model.stopped', ...ref });
+  signal.addEventListener('abort', stopped, { once: true });
+  try {
+    const reply = await model.call(requestFor(parts, context, input), {
+      signal,
+      onDelta: (delta) => emit(deltaEvent(delta, ref)),
+    });
+    signal.throwIfAborted();
+    emit(repliedEvent(reply, settings, ref));
+    return { kind: 'reply', reply };
+  } catch (error) {
+    signal.throwIfAborted();
+    const outcome = failed(parts, context, input, error);
+    const { failure, isRetryable, retryAt } = outcome;
+    emit({ type: 'model.failed', ...ref, failure, isRetryable, retryAt });
+    return outcome;
+  } finally {
+    signal.removeEventListener('abort', stopped);
+  }
+}
+
+/** The agent's model of that name, wherever it stands now; else the one that took its place. */
+const modelFor = ({ models }: AgentParts, { id, provider }: ModelSettings, index: number): Model =>
+  models.find((model) => model.id === id && model.provider === provider) ??
+  models[index] ??
+  models[0];
+
+function requestFor(parts: AgentParts, context: RunContext, input: AttemptInput): ModelRequest {
+  const isFirst = input.kind === 'turn' && input.turn === 1;
+  return {
+    system: parts.system,
+    messages: repairHistory(context.messages),
+    tools: parts.toolSpecs,
+    toolChoice: input.kind === 'wrapUp' ? 'none' : isFirst ? parts.toolChoice : 'auto',
+    maxTokens: context.replyCap,
+    streams: parts.streams && input.streams,
+    container: context.container,
+  };
+}
+
+function deltaEvent({ type, index, text }: Delta, ref: AttemptRef): UnaddressedEvent {
+  return { type: `${type}.delta`, index, text, ...ref };
+}
+
+const repliedEvent = (
+  { stopReason, usage }: ModelReply,
+  { price }: ModelSettings,
+  ref: AttemptRef,
+): UnaddressedEvent => ({
+  type: 'model.replied',
+  stopReason,
+  usage,
+  costUsd: price ? usdOfMicros(costMicros(price, usage)) : null,
+  ...ref,
+});
+
+function failed(
+  parts: AgentParts,
+  { settings }: RunContext,
+  { attempt }: AttemptInput,
+  thrown: unknown,
+): Extract<AttemptOutcome, { kind: 'failed' }> extends infer Outcome
+  ? Omit<Outcome, 'activeMs'> & { readonly kind: 'failed' }
+  : never {
+  const error = thrown instanceof ProviderError ? thrown : unexpected(thrown);
+  const delayMs = delayBeforeRetryMs(settings.retry, attempt, parts.random(), error.retryAfterMs);
+  return {
+    kind: 'failed',
+    failure: toFailure(error),
+    isRetryable: error.isRetryable,
+    mayHaveBilled: error.mayHaveBilled,
+    isStreamTrouble: error.isStreamTrouble,
+    retryAt: parts.now() + delayMs,
+  };
+}
+
+/** A provider that breaks its contract: not retried, and charged, since nobody knows what happened. */
+const unexpected = (thrown: unknown): ProviderError =>
+  new ProviderError('provider_error', describeThrown(thrown), {
+    isRetryable: false,
+    mayHaveBilled: true,
+    cause: thrown,
+  });

@@ -1,0 +1,74 @@
+import type {
+  AnyActorRef,
+  AnyActorScope,
+  AnyEventObject,
+  AnyMachineSnapshot,
+  AnyStateMachine,
+  Snapshot,
+} from 'xstate';
+import { PawlError } from '../core/errors.ts';
+import { schemaVersion } from '../core/run-context.ts';
+import { noteChange } from './services.ts';
+
+const noContext: object = { context: {} };
+
+/** Actors that began from a snapshot instead of from the beginning. */
+const restored = new WeakSet<AnyActorRef>();
+
+export const isRestored = (actor: AnyActorRef): boolean => restored.has(actor);
+export const noteRestored = (actor: AnyActorRef): void => {
+  restored.add(actor);
+};
+
+/**
+ * A machine whose context is plain JSON and never holds actors. Keeps XState from looking for any in it: XState would
+ * rewrite model output that happens to look like a reference to one, and walk the whole transcript at every save.
+ *
+ * It also notes every change for the run's saver, and makes a restored machine hear what XState tells only once: the
+ * end of a child (its parent would wait for ever), and that it was restored, for states that report to a parent.
+ */
+export function plainContext<Machine extends AnyStateMachine>(machine: Machine): Machine {
+  return Object.assign(Object.create(machine) as Machine, {
+    transition: (snapshot: AnyMachineSnapshot, event: AnyEventObject, scope: AnyActorScope) => {
+      if (event.type !== 'xstate.stop') noteChange(scope.self);
+      return machine.transition(snapshot, event, scope);
+    },
+    getPersistedSnapshot: (snapshot: AnyMachineSnapshot, options?: unknown) => ({
+      ...machine.getPersistedSnapshot({ ...snapshot, context: {} } as AnyMachineSnapshot, options),
+      context: snapshot.context,
+    }),
+    restoreSnapshot: (persisted: Snapshot<unknown>, scope: AnyActorScope) => {
+      assertReadable(machine, persisted);
+      noteRestored(scope.self);
+      const bare: Snapshot<unknown> = Object.assign({}, persisted, noContext);
+      const { context } = persisted as AnyMachineSnapshot;
+      return { ...machine.restoreSnapshot(bare, scope), context };
+    },
+    start: (snapshot: AnyMachineSnapshot, scope: AnyActorScope) => {
+      machine.start(snapshot);
+      if (isRestored(scope.self)) retell(snapshot, scope);
+    },
+    provide: (implementations: Parameters<Machine['provide']>[0]) =>
+      plainContext(machine.provide(implementations)),
+  });
+}
+
+function retell(snapshot: AnyMachineSnapshot, { self }: AnyActorScope): void {
+  for (const child of Object.values(snapshot.children) as AnyActorRef[]) {
+    const { status, output, error } = child.getSnapshot();
+    const actorId = child.id;
+    if (status === 'done') self.send({ type: `xstate.done.actor.${actorId}`, output, actorId });
+    if (status === 'error') self.send({ type: `xstate.error.actor.${actorId}`, error, actorId });
+  }
+  self.send({ type: 'actor.restored' });
+}
+
+function assertReadable({ id }: AnyStateMachine, persisted: Snapshot<unknown>): void {
+  if (id !== 'agent-loop') return;
+  const { context } = persisted as { readonly context?: { readonly schemaVersion?: unknown } };
+  if (context?.schemaVersion === schemaVersion) return;
+  throw new PawlError(
+    'snapshot_incompatible',
+    `The snapshot has schema version ${String(context?.schemaVersion)}, this version of Pawl reads ${schemaVersion}. It was left as it is.`,
+  );
+}

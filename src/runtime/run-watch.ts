@@ -1,0 +1,85 @@
+/** Turns what a run's machine does into events for people and programs. */
+import type { AnyActorRef, InspectionEvent, SnapshotFrom } from 'xstate';
+import type { ToolResult } from '../core/message.ts';
+import { toolUsesIn } from '../core/message.ts';
+import type { RunContext } from '../core/run-context.ts';
+import type { UnaddressedEvent } from '../core/run-event.ts';
+import type { ToolEnding } from '../core/tool-call.ts';
+import type { AgentMachine } from './agent-machine.ts';
+
+type Emit = (event: UnaddressedEvent) => void;
+
+/** The state as people name it: `callModel`, `executeTools.waiting`, `paused`. */
+export function stateName(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const [[key, inner] = ['', '']] = Object.entries(value as object);
+  const rest = stateName(inner);
+  return key === 'active' ? rest : `${key}.${rest}`;
+}
+
+/** For `createActor({ inspect })`: tells each state that the run's root enters, also those it passes through. */
+export function watchStates(emit: Emit): (event: InspectionEvent) => void {
+  let last = '';
+  return (event) => {
+    if (event.type !== '@xstate.microstep' || event.actorRef.sessionId !== event.rootId) return;
+    const { value } = event.snapshot as SnapshotFrom<AgentMachine>;
+    const state = stateName(value);
+    if (state === last) return;
+    last = state;
+    emit({ type: 'state.entered', state });
+  };
+}
+
+/** Tells the end of each tool use once, whether its call ran, was answered unrun, or was closed by the run's end. */
+export function watchCalls(emit: Emit, start: RunContext): (context: RunContext) => void {
+  let before = start;
+  const told = new Set(start.calls.filter(({ result }) => result).map(({ id }) => id));
+  const tell = (callId: string, name: string, ending: ToolEnding, result: ToolResult): void => {
+    if (told.has(callId)) return;
+    told.add(callId);
+    emit({ type: 'tool.settled', callId, name, ending, result });
+  };
+  return (context) => {
+    for (const { id, name, ending, result } of context.calls) {
+      if (result) tell(id, name, ending ?? 'notRun', result);
+    }
+    if (context.messages !== before.messages) tellClosed(before, context, tell);
+    if (context.calls.length === 0) told.clear();
+    before = context;
+  };
+}
+
+/** Results that joined the transcript since: a reply and its answers may have come in one step. */
+function tellClosed(
+  before: RunContext,
+  { messages }: RunContext,
+  tell: (callId: string, name: string, ending: ToolEnding, result: ToolResult) => void,
+): void {
+  const from = Math.min(before.messages.length, messages.length);
+  for (const [index, message] of messages.entries()) {
+    if (index < from || message.role !== 'user') continue;
+    const names = new Map(toolUsesIn(messages[index - 1]).map(({ id, name }) => [id, name]));
+    for (const block of message.content) {
+      if (block.type !== 'tool_result') continue;
+      const call = before.calls.find(({ id }) => id === block.tool_use_id);
+      const ending = call?.ending ?? (call?.isRunning ? 'stopped' : 'notRun');
+      tell(block.tool_use_id, names.get(block.tool_use_id) ?? '', ending, block);
+    }
+  }
+}
+
+/** Waits and warnings, as the machine emits them. */
+export function watchWaits(emit: Emit, actor: AnyActorRef): void {
+  const contextNow = (): RunContext => actor.getSnapshot().context;
+  actor.on('call.waits', ({ callId, wait }) => {
+    const use = toolUsesIn(contextNow().messages.at(-1)).find(({ id }) => id === callId);
+    if (!use) return;
+    const { name, input } = use;
+    if (wait.for === 'settlement') emit({ type: 'settlement.wanted', callId, name, input });
+    else {
+      const { argumentsHash } = wait;
+      emit({ type: 'approval.wanted', callId, name, input, argumentsHash });
+    }
+  });
+  actor.on('limit.near', ({ limit }) => emit({ type: 'limit.near', limit }));
+}
