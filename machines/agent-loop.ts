@@ -223,7 +223,8 @@ export const agentLoop = setup({
       },
       states: {
         checkBudget: {
-          description: 'May the run make another model call? What it could cost at worst has to fit.',
+          description:
+            'May the run make another model call? What it could cost at worst has to fit.',
           always: [
             { guard: 'isPauseWanted', target: '#agent-loop.paused' },
             { guard: 'mayWrapUp', target: 'wrapUp', actions: 'keepLimit' },
@@ -234,7 +235,8 @@ export const agentLoop = setup({
           ],
         },
         compactContext: {
-          description: 'Says the transcript again in fewer tokens, so that it fits the context window.',
+          description:
+            'Says the transcript again in fewer tokens, so that it fits the context window.',
           tags: 'busy',
           invoke: {
             id: 'compact',
@@ -255,29 +257,50 @@ export const agentLoop = setup({
             onDone: [
               { guard: 'isReply', target: 'routeToolUse', actions: ['takeReply', 'admitCalls'] },
               { guard: 'isLost', target: 'checkBudget', actions: ['readMeter', 'chargeModelCall'] },
-              { guard: 'isToBeRepeated', target: 'checkBudget', actions: ['readMeter', 'planAgain'] },
-              { guard: 'isPromptTooLong', target: 'compactContext', actions: ['readMeter', 'settleFailedCall'] },
-              { target: '#agent-loop.failed', actions: ['readMeter', 'settleFailedCall', 'keepFailure'] },
+              {
+                guard: 'isToBeRepeated',
+                target: 'checkBudget',
+                actions: ['readMeter', 'planAgain'],
+              },
+              {
+                guard: 'isPromptTooLong',
+                target: 'compactContext',
+                actions: ['readMeter', 'settleFailedCall'],
+              },
+              {
+                target: '#agent-loop.failed',
+                actions: ['readMeter', 'settleFailedCall', 'keepFailure'],
+              },
             ],
             onError: { target: '#agent-loop.failed', actions: 'keepFailure' },
           },
         },
         routeToolUse: {
-          description: 'Where does the reply lead? Decided by its stop reason; unknown ones end the turn.',
+          description:
+            'Where does the reply lead? Decided by its stop reason; unknown ones end the turn.',
           always: [
             { guard: 'isRefusal', target: '#agent-loop.refused' },
             { guard: 'wantsTools', target: 'executeTools' },
             { guard: 'mayCompact', target: 'compactContext' },
             { guard: 'isContextFull', target: '#agent-loop.exhausted', actions: 'keepFullWindow' },
             { guard: 'isTextCut', target: '#agent-loop.exhausted', actions: 'keepCut' },
-            { guard: 'mayContinue', target: 'checkBudget', actions: ['countContinuation', 'askToGoOn'] },
-            { guard: 'needsContinuation', target: '#agent-loop.exhausted', actions: 'keepContinuations' },
+            {
+              guard: 'mayContinue',
+              target: 'checkBudget',
+              actions: ['countContinuation', 'askToGoOn'],
+            },
+            {
+              guard: 'needsContinuation',
+              target: '#agent-loop.exhausted',
+              actions: 'keepContinuations',
+            },
             { guard: 'hasMoreToSay', target: 'checkBudget' },
             { target: '#agent-loop.completed' },
           ],
         },
         executeTools: {
-          description: 'One child machine per tool use. Results go back together, in one user message.',
+          description:
+            'One child machine per tool use. Results go back together, in one user message.',
           entry: 'startCalls',
           exit: 'stopCalls',
           on: {

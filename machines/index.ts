@@ -1,3 +1,3 @@
-export { agentLoop, type AgentLoopEmitted, type AgentLoopEvent } from './agent-loop.ts';
+export { type AgentLoopEmitted, type AgentLoopEvent, agentLoop } from './agent-loop.ts';
 export { modelCall } from './model-call.ts';
 export { toolCall } from './tool-call.ts';

@@ -83,7 +83,8 @@ export const modelCall = setup({
   },
 }).createMachine({
   id: 'model-call',
-  description: 'One model call with its attempts. Every state of the run that needs the model uses it.',
+  description:
+    'One model call with its attempts. Every state of the run that needs the model uses it.',
   context: startModelCall,
   output: outcomeOf,
   initial: 'plan',

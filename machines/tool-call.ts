@@ -282,7 +282,8 @@ export const toolCall = setup({
       },
     },
     interrupted: {
-      description: 'Nobody knows whether the call acted. A person says what happened, or lets it run again.',
+      description:
+        'Nobody knows whether the call acted. A person says what happened, or lets it run again.',
       tags: 'waitsForHuman',
       entry: 'reportInterrupted',
       exit: 'reportWorking',

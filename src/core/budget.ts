@@ -72,7 +72,10 @@ const budgetFields: readonly (keyof Budget)[] = [
 export function namedLimits(budget: Budget, field = 'budget'): Partial<Limits> {
   for (const [name, value] of Object.entries(budget)) checkField(field, name, value);
   const { maxCostUsd, ...rest } = budget;
-  const named = { ...rest, ...(maxCostUsd !== undefined && { maxCostMicros: toMicros(maxCostUsd) }) };
+  const named = {
+    ...rest,
+    ...(maxCostUsd !== undefined && { maxCostMicros: toMicros(maxCostUsd) }),
+  };
   return Object.fromEntries(
     Object.entries(named)
       .filter(([, value]) => value !== undefined)

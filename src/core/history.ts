@@ -157,7 +157,9 @@ function problemsAt(
   const before = messages[index - 1];
   return [
     ...(message.content.length === 0 ? ['it has no content'] : []),
-    ...(before?.role === message.role ? [`it follows another message of role ${message.role}`] : []),
+    ...(before?.role === message.role
+      ? [`it follows another message of role ${message.role}`]
+      : []),
     ...(message.content.every(canBeSent) ? [] : ['it holds a blank text or unsigned thinking']),
     ...pairingProblems(toolUsesIn(before), message),
     ...(index === messages.length - 1

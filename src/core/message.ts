@@ -1,4 +1,4 @@
-import { type Json, isJsonObject } from './json.ts';
+import { isJsonObject, type Json } from './json.ts';
 import { utf8Length } from './utf8.ts';
 
 /** Text. An empty or blank one is never sent to a model: the APIs refuse it. */

@@ -46,7 +46,8 @@ const isFresh = ({ attempt, model }: AttemptPlan): boolean => attempt === 1 && m
 export const withUserBlocks = (
   messages: readonly Message[],
   content: readonly ContentBlock[],
-): readonly Message[] => (content.length === 0 ? messages : [...messages, { role: 'user', content }]);
+): readonly Message[] =>
+  content.length === 0 ? messages : [...messages, { role: 'user', content }];
 
 /** The call may have been billed and its outcome is unknown: its whole reservation is charged. */
 export const chargeModelCall = ({ ledger }: RunContext): Change => ({
@@ -103,9 +104,7 @@ function settled(context: RunContext, { usage }: ModelReply): Change {
     usage: addUsage(context.usage, usage),
     // A reply that reports no usage leaves the bound as it is, and adds the most that it may have been.
     contextTokens:
-      inputTokens > 0
-        ? inputTokens + usage.outputTokens
-        : context.contextTokens + context.replyCap,
+      inputTokens > 0 ? inputTokens + usage.outputTokens : context.contextTokens + context.replyCap,
     countedBy: inputTokens > 0 ? context.plan.model : context.countedBy,
     ledger: ledgers.settle(context.ledger, reservation, {
       turns: 1,

@@ -26,8 +26,16 @@ export type RunEvent = { readonly runId: string } & (
   | { readonly type: 'state.entered'; readonly state: string }
   | ({ readonly type: 'model.started' } & AttemptRef)
   | ({ readonly type: 'text.delta'; readonly text: string; readonly index: number } & AttemptRef)
-  | ({ readonly type: 'thinking.delta'; readonly text: string; readonly index: number } & AttemptRef)
-  | ({ readonly type: 'tool_input.delta'; readonly text: string; readonly index: number } & AttemptRef)
+  | ({
+      readonly type: 'thinking.delta';
+      readonly text: string;
+      readonly index: number;
+    } & AttemptRef)
+  | ({
+      readonly type: 'tool_input.delta';
+      readonly text: string;
+      readonly index: number;
+    } & AttemptRef)
   | ({
       readonly type: 'model.replied';
       readonly stopReason: StopReason;

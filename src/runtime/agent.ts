@@ -1,77 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import type { InspectionEvent, Observer } from 'xstate';
-import { type Budget, limitsOf } from '../core/budget.ts';
+import { limitsOf } from '../core/budget.ts';
 import { invalidInput, PawlError } from '../core/errors.ts';
-import { historyProblems } from '../core/history.ts';
-import type { ContentBlock, Message } from '../core/message.ts';
 import { microsOfUsd } from '../core/price.ts';
-import { defaultRetry, type RetryPolicy } from '../core/retry.ts';
-import type { ModelSettings, OnLimit, RunInput, RunSettings } from '../core/run-context.ts';
-import type { RunEvent } from '../core/run-event.ts';
+import { defaultRetry } from '../core/retry.ts';
+import type { ModelSettings, RunInput, RunSettings } from '../core/run-context.ts';
 import type { ToolPolicy } from '../core/tool-call.ts';
 import { utf8Length } from '../core/utf8.ts';
-import type { Model, ToolChoice } from '../providers/provider.ts';
+import type { Model } from '../providers/provider.ts';
 import { memoryStore } from '../stores/memory.ts';
-import type { RunSnapshot, Store } from '../stores/store.ts';
-import { checkPermissions, type Permissions } from '../tools/permissions.ts';
+import type { RunSnapshot } from '../stores/store.ts';
+import { checkPermissions } from '../tools/permissions.ts';
 import type { Tool } from '../tools/tool.ts';
 import { type AgentMachine, agentMachine } from './agent-machine.ts';
-import type { AgentParts, Compact } from './agent-parts.ts';
-import { checkAgentOptions, checkHistory, checkPrompt, checkRunId, checkSnapshot } from './checks.ts';
+import {
+  type AgentOptions,
+  checkAgentOptions,
+  type InputOptions,
+  type Prompt,
+  type StartOptions,
+} from './agent-options.ts';
+import type { AgentParts } from './agent-parts.ts';
+import { checkHistory, checkPrompt, checkRunId, checkSnapshot } from './checks.ts';
 import { groupCommit } from './commits.ts';
 import { openRun, type Run } from './run.ts';
-
-export interface AgentOptions {
-  /** The first choice. */
-  readonly model: Model;
-  /** Asked in this order when a model stays unavailable. */
-  readonly fallbackModels?: readonly Model[];
-  readonly name?: string;
-  readonly system?: string;
-  readonly tools?: readonly Tool[];
-  /** Default: tools that only read are allowed, all others are asked for. */
-  readonly permissions?: Permissions;
-  /** Default: 50 turns, 3 repeats, 3 malformed replies; no limit on tokens, cost and time. */
-  readonly budget?: Budget;
-  /** At a limit: `stop` (default), `wrapUp` for one last answer without tools, `ask` to wait for a raised budget. */
-  readonly onLimit?: OnLimit;
-  /** A text cut at the output limit ends the run (`stop`, default), or is continued up to five times. */
-  readonly onTruncated?: 'stop' | 'continue';
-  readonly retry?: Partial<RetryPolicy>;
-  /** Most tool calls at once in one run. Default 8. */
-  readonly toolConcurrency?: number;
-  /** Most characters of a tool result; a longer one keeps its head and its tail. Default 50,000. */
-  readonly maxOutputChars?: number;
-  /** For the first model call of a run. Default `auto`. */
-  readonly toolChoice?: ToolChoice;
-  /** Stream replies, so that deltas arrive as the model writes. Default true. */
-  readonly streams?: boolean;
-  /** How to say a transcript in fewer tokens, and when. Default: never. */
-  readonly compaction?: { readonly atTokens: number; readonly compact: Compact };
-  /** Default: memory, without the runs that have ended. */
-  readonly store?: Store;
-  /** Sees the events of all runs, also of those that plain `createActor` started. */
-  readonly onEvent?: (event: RunEvent) => void;
-}
-
-export interface InputOptions {
-  /** Earlier messages, as `result.messages` gives them. */
-  readonly history?: readonly Message[];
-  /** Default: a new unique id. */
-  readonly runId?: string;
-  /** Replaces the agent's limits of the same name. */
-  readonly budget?: Budget;
-  readonly onLimit?: OnLimit;
-}
-
-export interface StartOptions extends InputOptions {
-  /** Cancels the run when it fires. */
-  readonly signal?: AbortSignal;
-  /** As for XState's `createActor`: sees every actor of the run. */
-  readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
-}
-
-export type Prompt = string | readonly ContentBlock[];
 
 /** A configuration: model, instructions, tools, limits. Has no state of its own; `start` gives a run. */
 export interface Agent {
@@ -88,7 +39,10 @@ export interface Agent {
    * Goes on with a run: one that the store knows, or one from `run.snapshot()`.
    * @throws PawlError `unknown_run`, `run_exists` (it runs in this process), `snapshot_incompatible`
    */
-  resume(run: string | RunSnapshot, options?: Pick<StartOptions, 'signal' | 'inspect'>): Promise<Run>;
+  resume(
+    run: string | RunSnapshot,
+    options?: Pick<StartOptions, 'signal' | 'inspect'>,
+  ): Promise<Run>;
 }
 
 /** @throws PawlError `invalid_input`: which field, what was expected, what was got */
@@ -112,7 +66,16 @@ export function createAgent(options: AgentOptions): Agent {
     live.add(runId);
     try {
       const onClosed = (): void => void live.delete(runId);
-      return openRun({ parts, machine, commits, toolConcurrency, source, signal, inspect, onClosed });
+      return openRun({
+        parts,
+        machine,
+        commits,
+        toolConcurrency,
+        source,
+        signal,
+        inspect,
+        onClosed,
+      });
     } catch (error) {
       live.delete(runId);
       throw error;
@@ -220,7 +183,10 @@ const prefixTokens = ({ system, toolSpecs }: AgentParts): number =>
   utf8Length(system) + utf8Length(JSON.stringify(toolSpecs)) + overheadTokens;
 
 const alreadyRuns = (runId: string): PawlError =>
-  new PawlError('run_exists', `Run "${runId}" is running in this process already. Use the run you have, or another id.`);
+  new PawlError(
+    'run_exists',
+    `Run "${runId}" is running in this process already. Use the run you have, or another id.`,
+  );
 
 const unknownRun = (runId: string): PawlError =>
   new PawlError('unknown_run', `The store knows no run "${runId}".`);

@@ -103,7 +103,10 @@ function fail(run: Run, failure: PawlError): void {
 
 const conflict = ({ runId, saveVersion }: Run): PawlError =>
   saveVersion === 0
-    ? new PawlError('run_exists', `There is a run "${runId}" already. Choose another id, or resume it.`)
+    ? new PawlError(
+        'run_exists',
+        `There is a run "${runId}" already. Choose another id, or resume it.`,
+      )
     : new PawlError(
         'stale_snapshot',
         `Run "${runId}" was saved by another process after version ${saveVersion}. Nothing of this one was kept; load it again.`,

@@ -10,8 +10,8 @@ import { describeThrown } from '../core/stringify.ts';
 import { type Delta, type Model, type ModelRequest, ProviderError } from '../providers/provider.ts';
 import type { AgentParts } from './agent-parts.ts';
 import { type EffectArgs, effect, type Unmetered } from './effect.ts';
-import { contextOf } from './services.ts';
 import { emitFrom } from './emit.ts';
+import { contextOf } from './services.ts';
 
 /** One request to a model, and what came of it. */
 export const attemptEffect = (parts: AgentParts) =>

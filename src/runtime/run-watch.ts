@@ -17,21 +17,26 @@ export function stateName(value: unknown): string {
   return key === 'active' ? rest : `${key}.${rest}`;
 }
 
-/** For `createActor({ inspect })`: tells each state that the run's root enters, also those it passes through. */
-export function watchStates(emit: Emit): (event: InspectionEvent) => void {
-  let last = '';
+/**
+ * For `actor.system.inspect`: tells each state that the run enters, also those it passes through, and the end of each
+ * tool use, once, whether its call ran, was answered unrun, or was closed by the run's end.
+ */
+export function watchSteps(emit: Emit, run: AnyActorRef): (event: InspectionEvent) => void {
+  const start = run.getSnapshot() as SnapshotFrom<AgentMachine>;
+  const noteCalls = watchCalls(emit, start.context);
+  let last = stateName(start.value);
+  emit({ type: 'state.entered', state: last });
   return (event) => {
-    if (event.type !== '@xstate.microstep' || event.actorRef.sessionId !== event.rootId) return;
-    const { value } = event.snapshot as SnapshotFrom<AgentMachine>;
+    if (event.type !== '@xstate.microstep' || event.actorRef !== run) return;
+    const { value, context } = event.snapshot as SnapshotFrom<AgentMachine>;
+    noteCalls(context);
     const state = stateName(value);
-    if (state === last) return;
+    if (state !== last) emit({ type: 'state.entered', state });
     last = state;
-    emit({ type: 'state.entered', state });
   };
 }
 
-/** Tells the end of each tool use once, whether its call ran, was answered unrun, or was closed by the run's end. */
-export function watchCalls(emit: Emit, start: RunContext): (context: RunContext) => void {
+function watchCalls(emit: Emit, start: RunContext): (context: RunContext) => void {
   let before = start;
   const told = new Set(start.calls.filter(({ result }) => result).map(({ id }) => id));
   const tell = (callId: string, name: string, ending: ToolEnding, result: ToolResult): void => {

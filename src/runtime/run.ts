@@ -16,7 +16,7 @@ import type { AgentParts } from './agent-parts.ts';
 import type { groupCommit } from './commits.ts';
 import { createFeed } from './feed.ts';
 import { type RunResult, resultOf } from './run-result.ts';
-import { stateName, watchCalls, watchStates, watchWaits } from './run-watch.ts';
+import { stateName, watchSteps, watchWaits } from './run-watch.ts';
 import { meterFor, type RunServices, useServices } from './services.ts';
 import { createSlots } from './slots.ts';
 
@@ -99,15 +99,15 @@ export function openRun(options: OpenRun): Run {
   };
 
   announce({ type: 'run.started', isResumed: 'snapshot' in source });
-  const inspect = watchStates(announce);
   const actor = createActor(
     options.machine,
     'input' in source
-      ? { input: source.input, inspect }
-      : { input: undefined as never, snapshot: asSnapshot(source.snapshot), inspect },
+      ? { input: source.input }
+      : { input: undefined as never, snapshot: asSnapshot(source.snapshot) },
   );
   throwIfUnreadable(actor.getSnapshot());
-  if ('snapshot' in source) announce({ type: 'state.entered', state: stateName(source.snapshot.value) });
+  if ('input' in source) announce({ type: 'state.entered', state: 'checkBudget' });
+  actor.system.inspect(watchSteps(announce, actor));
   if (options.inspect) actor.system.inspect(options.inspect);
   const contextNow = (): RunContext => actor.getSnapshot().context;
   const isOver = (): boolean => actor.getSnapshot().status !== 'active' || closed !== null;
@@ -143,10 +143,8 @@ export function openRun(options: OpenRun): Run {
   };
   useServices(actor, services);
 
-  const noteCalls = watchCalls(announce, contextNow());
   watchWaits(announce, actor);
   actor.subscribe({
-    next: ({ context }) => noteCalls(context),
     complete: () => void finish(),
     error: (error) => fail({ code: 'internal', message: describeThrown(error) }),
   });
@@ -291,7 +289,10 @@ async function checkEdit(
 }
 
 const finished = (runId: string): PawlError =>
-  new PawlError('run_finished', `Run "${runId}" has ended; it takes no more events. Start a new one with its history.`);
+  new PawlError(
+    'run_finished',
+    `Run "${runId}" has ended; it takes no more events. Start a new one with its history.`,
+  );
 
 const staleApproval = (callId: string): PawlError =>
   new PawlError(
@@ -304,7 +305,10 @@ function notAwaiting(context: RunContext, callId: string, kind: Wait['for']): Pa
     toolUsesIn(message).some(({ id }) => id === callId),
   );
   return isKnown
-    ? new PawlError('not_awaiting', `Call "${callId}" does not wait for ${kind === 'approval' ? 'an approval' : 'a settlement'} (any more).`)
+    ? new PawlError(
+        'not_awaiting',
+        `Call "${callId}" does not wait for ${kind === 'approval' ? 'an approval' : 'a settlement'} (any more).`,
+      )
     : new PawlError('unknown_tool_use', `There is no tool use "${callId}" in this run.`);
 }
 

@@ -29,7 +29,10 @@ function describeIssue(issue: Issue, input: unknown): string {
 }
 
 function expectation(issue: Issue): string {
-  const message = issue.message.replace(/^Invalid input(: )?/, '').replace(/\.$/, '');
+  const message = issue.message
+    .replace(/^Invalid input(: )?/, '')
+    .replace(/\.$/, '')
+    .trim();
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) {
     return message || 'not valid';
   }

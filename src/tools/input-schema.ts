@@ -65,13 +65,11 @@ function toObjectSchema(field: string, schema: unknown): JsonObject {
 function copyJson(schema: unknown): JsonObject {
   if (!isJsonObject(schema)) throw new TypeError('Not a JSON object');
   canonicalJson(schema);
-  const copy: unknown = JSON.parse(JSON.stringify(schema), (key, value: unknown) => {
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) => {
     const texts = typeof value === 'string' ? [key, value] : [key];
     if (texts.every((text) => text === toWellFormed(text))) return value;
     throw new TypeError('A text of it has a lone surrogate');
   });
-  if (!isJsonObject(copy)) throw new TypeError('Not a JSON object');
-  return copy;
 }
 
 /** A zod schema with an `id` arrives as a reference to its own definition, which has no type at the top. */

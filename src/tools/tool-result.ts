@@ -97,10 +97,10 @@ function toError(callId: string, why: string, { maxChars }: Limit): ToolResult {
 /** The API takes only text in an error. */
 function flatten(blocks: readonly ContentBlock[]): string {
   const texts = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []));
-  const dropped = blocks.flatMap((block) => (block.type === 'text' ? [] : [block.type]));
-  if (texts.every(isBlank)) texts.splice(0, texts.length, unexplainedFailure);
-  if (dropped.length === 0) return texts.join('\n');
-  return [...texts, `[Left out, as an error is text only: ${dropped.join(', ')}]`].join('\n');
+  const leftOut = blocks.flatMap((block) => (block.type === 'text' ? [] : [block.type]));
+  const said = texts.every(isBlank) ? [unexplainedFailure] : texts.filter((line) => !isBlank(line));
+  if (leftOut.length === 0) return said.join('\n');
+  return [...said, `[Left out, as an error is text only: ${leftOut.join(', ')}]`].join('\n');
 }
 
 /**

@@ -1,0 +1,3 @@
+export { type ScriptedModel, type ScriptedModelOptions, scriptedModel } from './scripted-model.ts';
+export { type ScriptedServer, startScriptedServer } from './scripted-server.ts';
+export type { Script, ScriptedReply, ScriptedRequest } from './script.ts';
