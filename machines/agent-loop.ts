@@ -8,23 +8,17 @@
 import {
   assign,
   type DoneActorEvent,
-  type ErrorActorEvent,
   emit,
   enqueueActions,
   sendTo,
   setup,
   stopChild,
 } from 'xstate';
-import type { LimitReached, Limits } from '../src/core/budget.ts';
 import * as calls from '../src/core/call-steps.ts';
-import type { Json } from '../src/core/json.ts';
-import { raiseLimits, readMeter } from '../src/core/ledger.ts';
-import { type ContentBlock, errorResult, type Message } from '../src/core/message.ts';
+import { readMeter } from '../src/core/ledger.ts';
 import * as model from '../src/core/model-steps.ts';
-import type { ModelOutcome } from '../src/core/reply.ts';
 import * as routing from '../src/core/routing.ts';
 import {
-  bytesBound,
   type EndStatus,
   outputOf,
   type RunContext,
@@ -33,63 +27,31 @@ import {
   startContext,
 } from '../src/core/run-context.ts';
 import * as spending from '../src/core/spending.ts';
-import type { ToolOutcome } from '../src/core/tool-call.ts';
-import { type ModelCallInput, modelCall } from './model-call.ts';
+import * as events from './agent-loop-events.ts';
+import { modelCall } from './model-call.ts';
 import { notProvided } from './not-provided.ts';
-import { type ToolCallEvent, type ToolCallReport, toolCall } from './tool-call.ts';
-
-/** What a run can be told. */
-export type AgentLoopEvent =
-  | Exclude<ToolCallEvent, { type: 'approval.granted' }>
-  | (Extract<ToolCallEvent, { type: 'approval.granted' }> & { readonly input?: Json })
-  | { readonly type: 'message.steered'; readonly content: readonly ContentBlock[] }
-  | { readonly type: 'budget.raised'; readonly limits: Partial<Limits> }
-  | { readonly type: 'time.ranOut'; readonly activeMs: number }
-  | { readonly type: 'run.paused' }
-  | { readonly type: 'run.resumed' }
-  | { readonly type: 'run.cancelled'; readonly reason?: string };
-
-/** What a run says by itself: `actor.on('call.waits', …)`. */
-export type AgentLoopEmitted =
-  | Extract<ToolCallReport, { type: 'call.waits' }>
-  | { readonly type: 'limit.near'; readonly limit: LimitReached };
-
-/** A transcript that says the same in fewer tokens. Null: it was lost, and may be tried again. */
-export interface Compaction {
-  readonly messages: readonly Message[] | null;
-  readonly activeMs: number;
-}
-
-type Event =
-  | AgentLoopEvent
-  | ToolCallReport
-  | DoneActorEvent<ToolOutcome, `tool.${string}`>
-  | ErrorActorEvent<unknown, `tool.${string}`>
-  | DoneActorEvent<ModelOutcome, 'modelCall'>
-  | ErrorActorEvent<unknown, 'modelCall'>
-  | DoneActorEvent<Compaction, 'compact'>
-  | ErrorActorEvent<unknown, 'compact'>;
+import { type ToolCallEvent, toolCall } from './tool-call.ts';
 
 const startRun = ({ input }: { input: RunInput }): RunContext => startContext(input);
 const runOutput = ({ context }: { context: RunContext }): RunOutput => outputOf(context);
-const turnInput = ({ context }: { context: RunContext }) => callInput(context, 'turn');
-const wrapUpInput = ({ context }: { context: RunContext }) => callInput(context, 'wrapUp');
+const turnInput = ({ context }: { context: RunContext }) => events.callInput(context, 'turn');
+const wrapUpInput = ({ context }: { context: RunContext }) => events.callInput(context, 'wrapUp');
 const compactInput = ({ context }: { context: RunContext }) => ({ turn: context.turn });
 
 export const agentLoop = setup({
   types: {
     context: {} as RunContext,
-    events: {} as Event,
+    events: {} as events.Event,
     input: {} as RunInput,
     output: {} as RunOutput,
-    emitted: {} as AgentLoopEmitted,
+    emitted: {} as events.AgentLoopEmitted,
     tags: {} as 'busy' | 'waitsForHuman',
     children: {} as { modelCall: 'modelCall'; compact: 'compact' },
   },
   actors: {
     modelCall,
     toolCall,
-    compact: notProvided<Compaction, { readonly turn: number }>('compact'),
+    compact: notProvided<events.Compaction, { readonly turn: number }>('compact'),
   },
   guards: {
     isPauseWanted: ({ context }) => context.isPauseWanted,
@@ -103,11 +65,11 @@ export const agentLoop = setup({
     isTooLarge: ({ context }) =>
       routing.canCompact(context) &&
       spending.inputAtMost(context) > (context.settings.compactAtTokens ?? Number.MAX_VALUE),
-    isReply: ({ event }) => modelOutcome(event).kind === 'reply',
-    isLost: ({ event }) => modelOutcome(event).kind === 'lost',
-    isToBeRepeated: ({ event }) => modelOutcome(event).kind === 'again',
+    isReply: ({ event }) => events.modelOutcome(event).kind === 'reply',
+    isLost: ({ event }) => events.modelOutcome(event).kind === 'lost',
+    isToBeRepeated: ({ event }) => events.modelOutcome(event).kind === 'again',
     isPromptTooLong: ({ context, event }) =>
-      failureCode(event) === 'context_exceeded' && routing.canCompact(context),
+      events.failureCode(event) === 'context_exceeded' && routing.canCompact(context),
     isRefusal: ({ context }) => routing.isRefusal(context),
     wantsTools: ({ context }) => context.calls.length > 0,
     mayCompact: ({ context }) => routing.isContextFull(context) && routing.canCompact(context),
@@ -120,8 +82,8 @@ export const agentLoop = setup({
     isApprovable: ({ context, event }) =>
       calls.isApprovable(
         context,
-        as(event, 'approval.granted').callId,
-        as(event, 'approval.granted').argumentsHash,
+        events.as(event, 'approval.granted').callId,
+        events.as(event, 'approval.granted').argumentsHash,
       ),
     awaitsApproval: ({ context, event }) =>
       calls.isWaitingFor(context, (event as ToolCallEvent).callId, 'approval'),
@@ -134,50 +96,62 @@ export const agentLoop = setup({
   actions: {
     beginTurn: assign(({ context }) => model.beginModelCall(context, 'turn')),
     beginWrapUp: assign(({ context }) => model.beginModelCall(context, 'wrapUp')),
-    takeReply: assign(({ context, event }) => takeReply(context, event)),
+    takeReply: assign(({ context, event }) => events.takeReply(context, event)),
     chargeModelCall: assign(({ context }) => model.chargeModelCall(context)),
     settleFailedCall: assign(({ context, event }) =>
-      mayHaveBilled(event) ? model.chargeModelCall(context) : model.releaseModelCall(context),
+      events.mayHaveBilled(event)
+        ? model.chargeModelCall(context)
+        : model.releaseModelCall(context),
     ),
-    planAgain: assign(({ context, event }) => planAgain(context, event)),
+    planAgain: assign(({ context, event }) => events.planAgain(context, event)),
     admitCalls: assign(({ context }) => calls.admitCalls(context)),
     countContinuation: assign(({ context }) => ({ continuations: context.continuations + 1 })),
     askToGoOn: assign(({ context }) => model.askToGoOn(context)),
-    keepFailure: assign(({ event }) => ({ failure: failureIn(event) })),
+    keepFailure: assign(({ event }) => ({ failure: events.failureIn(event) })),
     keepLimit: assign(({ context }) => ({ limit: spending.limitReached(context) })),
     keepCut: assign(({ context }) => ({ limit: spending.cutBy(context) })),
     keepFullWindow: assign(({ context }) => ({ limit: spending.windowReached(context) })),
     keepContinuations: assign({ limit: routing.continuationsReached }),
     readMeter: assign(({ context, event }) => ({
-      ledger: readMeter(context.ledger, meterReading(event)),
+      ledger: readMeter(context.ledger, events.meterReading(event)),
     })),
-    raiseBudget: assign(({ context, event }) => raiseBudget(context, event)),
+    raiseBudget: assign(({ context, event }) => events.raiseBudget(context, event)),
     queueSteering: assign(({ context, event }) => ({
-      steered: [...context.steered, ...as(event, 'message.steered').content],
+      steered: [...context.steered, ...events.as(event, 'message.steered').content],
     })),
-    takeCompaction: assign(({ context, event }) => takeCompaction(context, event)),
+    takeCompaction: assign(({ context, event }) => events.takeCompaction(context, event)),
     wantPause: assign({ isPauseWanted: true }),
     unwantPause: assign({ isPauseWanted: false }),
-    settleCall: assign(({ context, event }) => calls.settleCall(context, toolOutcome(event))),
-    closeCalls: assign(({ context, event }) => calls.closeCalls(context, whyStopped(event))),
+    settleCall: assign(({ context, event }) =>
+      calls.settleCall(context, events.toolOutcome(event)),
+    ),
+    closeCalls: assign(({ context, event }) => calls.closeCalls(context, events.whyStopped(event))),
     noteWait: assign(({ context, event }) =>
-      calls.noteWait(context, as(event, 'call.waits').callId, as(event, 'call.waits').wait),
+      calls.noteWait(
+        context,
+        events.as(event, 'call.waits').callId,
+        events.as(event, 'call.waits').wait,
+      ),
     ),
     noteWork: assign(({ context, event }) =>
-      calls.noteWork(context, as(event, 'call.works').callId, as(event, 'call.works').isRunning),
+      calls.noteWork(
+        context,
+        events.as(event, 'call.works').callId,
+        events.as(event, 'call.works').isRunning,
+      ),
     ),
     noteEdit: assign(({ context, event }) =>
       calls.noteEdit(
         context,
-        as(event, 'approval.granted').callId,
-        as(event, 'approval.granted').input ?? null,
+        events.as(event, 'approval.granted').callId,
+        events.as(event, 'approval.granted').input ?? null,
       ),
     ),
     keepReason: assign(({ event }) => ({
-      cancelReason: as(event, 'run.cancelled').reason ?? null,
+      cancelReason: events.as(event, 'run.cancelled').reason ?? null,
     })),
     endAs: assign((_, { status }: { status: EndStatus }) => ({ status })),
-    askPerson: emit(({ event }) => as(event, 'call.waits')),
+    askPerson: emit(({ event }) => events.as(event, 'call.waits')),
     warnNearLimits: enqueueActions(({ context, enqueue }) => {
       const near = spending.newWarnings(context);
       for (const limit of near) enqueue.emit({ type: 'limit.near', limit });
@@ -187,7 +161,7 @@ export const agentLoop = setup({
     }),
     passToCall: sendTo(
       ({ event }) => `tool.${(event as ToolCallEvent).callId}`,
-      ({ event }) => withoutInput(event as ToolCallEvent),
+      ({ event }) => events.withoutInput(event as ToolCallEvent),
     ),
     startCalls: enqueueActions(({ context, enqueue }) => {
       for (const { id, effect, maxRetries } of calls.openCalls(context)) {
@@ -386,90 +360,3 @@ export const agentLoop = setup({
     },
   },
 });
-
-/** The event that a guard or action is only ever used with. */
-const as = <Type extends Event['type']>(event: Event, _type: Type) =>
-  event as Extract<Event, { type: Type }>;
-
-const modelOutcome = (event: Event): ModelOutcome =>
-  as(event, 'xstate.done.actor.modelCall').output;
-
-function callInput({ turn, plan, settings }: RunContext, kind: 'turn' | 'wrapUp'): ModelCallInput {
-  const { maxRetries } = settings.retry;
-  return { ask: { kind, turn }, plan, maxRetries, models: settings.models.length };
-}
-
-function takeReply(context: RunContext, event: Event): Partial<RunContext> {
-  const outcome = modelOutcome(event);
-  if (outcome.kind !== 'reply') return {};
-  const ledger = readMeter(context.ledger, outcome.activeMs);
-  return model.takeReply({ ...context, ledger }, outcome.reply);
-}
-
-function planAgain(context: RunContext, event: Event): Partial<RunContext> {
-  const outcome = modelOutcome(event);
-  return outcome.kind === 'again' ? model.planAgain(context, outcome) : {};
-}
-
-function mayHaveBilled(event: Event): boolean {
-  const outcome = modelOutcome(event);
-  return outcome.kind === 'lost' || ('mayHaveBilled' in outcome && outcome.mayHaveBilled);
-}
-
-function failureCode(event: Event): string | null {
-  const outcome = modelOutcome(event);
-  return outcome.kind === 'failed' ? outcome.failure.code : null;
-}
-
-function failureIn(event: Event): RunContext['failure'] {
-  if (event.type === 'xstate.error.actor.compact') {
-    return { code: 'compaction_failed', message: String(event.error) };
-  }
-  if (event.type !== 'xstate.done.actor.modelCall') {
-    return { code: 'internal', message: String((event as ErrorActorEvent<unknown>).error) };
-  }
-  return event.output.kind === 'failed' ? event.output.failure : null;
-}
-
-const meterReading = (event: Event): number =>
-  event.type === 'time.ranOut' ? event.activeMs : modelOutcome(event).activeMs;
-
-function raiseBudget(context: RunContext, event: Event): Partial<RunContext> {
-  const { limits } = as(event, 'budget.raised');
-  return { ...spending.forgiven(limits), ledger: raiseLimits(context.ledger, limits) };
-}
-
-function takeCompaction(context: RunContext, event: Event): Partial<RunContext> {
-  const { messages, activeMs } = as(event, 'xstate.done.actor.compact').output;
-  const ledger = readMeter(context.ledger, activeMs);
-  if (messages === null) return { ledger };
-  return {
-    messages,
-    ledger,
-    compactedLength: messages.length,
-    contextTokens: bytesBound(context.settings, messages),
-  };
-}
-
-/** Why open calls are closed, for the model to read. */
-function whyStopped(event: Event): string {
-  if (event.type === 'run.cancelled') return 'The run was cancelled.';
-  if (event.type === 'time.ranOut') return 'The run has used up its time.';
-  return 'The run has reached its end.';
-}
-
-function toolOutcome(event: Event): ToolOutcome {
-  if (event.type.startsWith('xstate.done.actor.tool.')) {
-    return (event as DoneActorEvent<ToolOutcome>).output;
-  }
-  const { actorId, error } = event as ErrorActorEvent<unknown>;
-  const callId = actorId.slice('tool.'.length);
-  const result = errorResult(callId, `The call failed: ${String(error)}`);
-  return { callId, result, ending: 'failed', costMicros: 0, activeMs: 0 };
-}
-
-/** An edit stays in the run's context: children hold no payload. */
-function withoutInput(event: ToolCallEvent): ToolCallEvent {
-  const { input: _, ...rest } = event as ToolCallEvent & { readonly input?: Json };
-  return rest;
-}

@@ -1,5 +1,6 @@
 /** Gives the machines their effects. The result is one ordinary XState machine, shared by all runs of an agent. */
-import { agentLoop, type Compaction } from '../../machines/agent-loop.ts';
+import { agentLoop } from '../../machines/agent-loop.ts';
+import type { Compaction } from '../../machines/agent-loop-events.ts';
 import { modelCall } from '../../machines/model-call.ts';
 import { toolCall } from '../../machines/tool-call.ts';
 import { PawlError } from '../core/errors.ts';

@@ -1,5 +1,5 @@
 import { createActor, type InspectionEvent, type Observer, type Snapshot } from 'xstate';
-import type { AgentLoopEvent } from '../../machines/agent-loop.ts';
+import type { AgentLoopEvent } from '../../machines/agent-loop-events.ts';
 import { type Budget, namedLimits } from '../core/budget.ts';
 import { isApprovable, openCall } from '../core/call-steps.ts';
 import { PawlError, toFailure } from '../core/errors.ts';
