@@ -41,6 +41,8 @@ export interface AgentOptions {
   readonly compaction?: { readonly atTokens: number; readonly compact: Compact };
   /** Default: memory, without the runs that have ended. */
   readonly store?: Store;
+  /** Texts that must not appear in events and error texts: keys, passwords. The model and the tools still see them. */
+  readonly secrets?: readonly string[];
   /** Sees the events of all runs, also of those that plain `createActor` started. */
   readonly onEvent?: (event: RunEvent) => void;
 }
@@ -81,6 +83,7 @@ const optionNames: readonly (keyof AgentOptions)[] = [
   'streams',
   'compaction',
   'store',
+  'secrets',
   'onEvent',
 ];
 
@@ -99,6 +102,7 @@ export function checkAgentOptions(options: AgentOptions): void {
   checkCount('toolConcurrency', options.toolConcurrency, 1);
   checkCount('maxOutputChars', options.maxOutputChars, 1);
   checkCount('compaction.atTokens', options.compaction?.atTokens, 1);
+  checkSecrets(options.secrets ?? []);
   checkToolChoice(options);
 }
 
@@ -127,6 +131,15 @@ function checkTools(tools: readonly Tool[]): void {
       throw invalidInput(`tools[${index}].name`, 'a name that no other tool has', tool.name);
     }
     names.add(tool.name);
+  }
+}
+
+function checkSecrets(secrets: readonly unknown[]): void {
+  for (const [index, secret] of secrets.entries()) {
+    // Not shown, of course: a message is the first place where a secret would leak.
+    if (typeof secret !== 'string' || secret === '') {
+      throw invalidInput(`secrets[${index}]`, 'a text that is not empty', typeof secret);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Message } from '../core/message.ts';
+import type { Redactor } from '../core/redact.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import type { Model, ToolChoice, ToolSpec } from '../providers/provider.ts';
 import type { Permissions } from '../tools/permissions.ts';
@@ -23,6 +24,7 @@ export interface AgentParts {
   readonly permissions: Permissions;
   readonly maxOutputChars: number;
   readonly compact: Compact | null;
+  readonly redactor: Redactor;
   readonly onEvent: ((event: RunEvent) => void) | null;
   readonly now: () => number;
   readonly random: () => number;

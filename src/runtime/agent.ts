@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { limitsOf } from '../core/budget.ts';
 import { invalidInput, PawlError } from '../core/errors.ts';
 import { microsOfUsd } from '../core/price.ts';
+import { redactor } from '../core/redact.ts';
 import { defaultRetry } from '../core/retry.ts';
 import type { ModelSettings, RunInput, RunSettings } from '../core/run-context.ts';
 import type { ToolPolicy } from '../core/tool-call.ts';
@@ -120,6 +121,7 @@ function partsOf(options: AgentOptions): AgentParts {
     permissions,
     maxOutputChars: options.maxOutputChars ?? 50_000,
     compact: options.compaction?.compact ?? null,
+    redactor: redactor(options.secrets ?? []),
     onEvent: options.onEvent ?? null,
     now: Date.now,
     random: Math.random,

@@ -3,11 +3,9 @@ import type { AnyActorRef, InspectionEvent, SnapshotFrom } from 'xstate';
 import type { ToolResult } from '../core/message.ts';
 import { toolUsesIn } from '../core/message.ts';
 import type { RunContext } from '../core/run-context.ts';
-import type { UnaddressedEvent } from '../core/run-event.ts';
 import type { ToolEnding } from '../core/tool-call.ts';
 import type { AgentMachine } from './agent-machine.ts';
-
-type Emit = (event: UnaddressedEvent) => void;
+import type { Emit } from './emit.ts';
 
 /** The state as people name it: `callModel`, `executeTools.waiting`, `paused`. */
 export function stateName(value: unknown): string {

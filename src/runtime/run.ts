@@ -7,13 +7,14 @@ import type { Failure } from '../core/failure.ts';
 import type { Json } from '../core/json.ts';
 import { type ContentBlock, text, toolUsesIn } from '../core/message.ts';
 import type { RunContext, RunInput } from '../core/run-context.ts';
-import type { RunEvent, UnaddressedEvent } from '../core/run-event.ts';
+import type { RunEvent } from '../core/run-event.ts';
 import { describeThrown } from '../core/stringify.ts';
 import type { Wait } from '../core/tool-call.ts';
 import type { RunSnapshot } from '../stores/store.ts';
 import type { AgentMachine } from './agent-machine.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { groupCommit } from './commits.ts';
+import { emitterFor } from './emit.ts';
 import { createFeed } from './feed.ts';
 import { type RunResult, resultOf } from './run-result.ts';
 import { stateName, watchSteps, watchWaits } from './run-watch.ts';
@@ -92,11 +93,7 @@ export function openRun(options: OpenRun): Run {
   const { parts, source } = options;
   const feed = createFeed<RunEvent>();
   const runId = runIdOf(source);
-  const tell = (event: UnaddressedEvent): void => feed.tell({ ...event, runId } as RunEvent);
-  const announce = (event: UnaddressedEvent): void => {
-    tell(event);
-    parts.onEvent?.({ ...event, runId } as RunEvent);
-  };
+  const announce = emitterFor(parts, runId, feed.tell);
 
   announce({ type: 'run.started', isResumed: 'snapshot' in source });
   const actor = createActor(
@@ -116,7 +113,7 @@ export function openRun(options: OpenRun): Run {
   const { promise: result, resolve: resolveResult } = deferred<RunResult>();
   const close = (status: RunResult['status'], failure: Failure | null = null): void => {
     if (closed) return;
-    closed = resultOf(contextNow(), status, failure);
+    closed = redacted(parts, resultOf(contextNow(), status, failure));
     options.signal?.removeEventListener('abort', onAbort);
     if (status !== 'suspended') announce({ type: 'run.ended', status, reason: closed.reason });
     feed.end();
@@ -139,7 +136,7 @@ export function openRun(options: OpenRun): Run {
     ...saver,
     meter: meterFor(actor),
     slots: createSlots(options.toolConcurrency),
-    emit: tell,
+    emit: announce,
   };
   useServices(actor, services);
 
@@ -247,6 +244,13 @@ export function openRun(options: OpenRun): Run {
     },
   };
 }
+
+/** The history keeps what was said; what people and logs read does not. */
+const redacted = ({ redactor }: AgentParts, result: RunResult): RunResult => ({
+  ...result,
+  reason: redactor.text(result.reason),
+  error: redactor.value(result.error),
+});
 
 const asSnapshot = (snapshot: RunSnapshot) => snapshot as unknown as Snapshot<unknown>;
 

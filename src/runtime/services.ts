@@ -12,7 +12,8 @@ export interface RunServices {
   readonly saved: () => Promise<void>;
   /** Something in the run changed and has to be saved. */
   readonly noteChange: () => void;
-  readonly emit: (event: UnaddressedEvent) => void;
+  /** Null: nobody has asked for this run's events yet. */
+  readonly emit: ((event: UnaddressedEvent) => void) | null;
 }
 
 const services = new WeakMap<AnyActorRef, RunServices>();
@@ -46,7 +47,7 @@ export function servicesOf(actor: AnyActorRef): RunServices {
     slots: createSlots(Number.POSITIVE_INFINITY),
     saved: () => Promise.resolve(),
     noteChange: () => {},
-    emit: () => {},
+    emit: null,
   };
   services.set(run, own);
   return own;
