@@ -21,12 +21,12 @@ export function activeMeter(options: {
   let timer: NodeJS.Timeout | undefined;
 
   const read = (): number => Math.ceil(total + (running > 0 ? options.now() - since : 0));
+  const leftMs = (): number => (options.limitMs() ?? Number.POSITIVE_INFINITY) - read();
   const arm = (): void => {
-    const limit = options.limitMs();
-    if (limit === null) return;
-    const leftMs = Math.min(Math.max(1, limit - read()), longestTimerMs);
-    timer = setTimeout(() => (read() >= limit ? options.ranOut(read()) : arm()), leftMs);
+    const waitMs = Math.min(Math.max(1, leftMs()), longestTimerMs);
+    if (options.limitMs() !== null) timer = setTimeout(ring, waitMs);
   };
+  const ring = (): void => (leftMs() <= 0 ? options.ranOut(read()) : arm());
   return {
     read,
     begin() {

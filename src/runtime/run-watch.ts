@@ -16,20 +16,24 @@ export function stateName(value: unknown): string {
 }
 
 /**
- * For `actor.system.inspect`: tells each state that the run enters, also those it passes through, and the end of each
- * tool use, once, whether its call ran, was answered unrun, or was closed by the run's end.
+ * For `actor.system.inspect`: tells each state that the run enters, also those it passes through, that a budget is
+ * wanted, and the end of each tool use, once, whether its call ran, was answered unrun, or was closed by the run's end.
  */
 export function watchSteps(emit: Emit, run: AnyActorRef): (event: InspectionEvent) => void {
   const start = run.getSnapshot() as SnapshotFrom<AgentMachine>;
   const noteCalls = watchCalls(emit, start.context);
+  const enter = (state: string, { limit }: RunContext): void => {
+    emit({ type: 'state.entered', state });
+    if (state === 'awaitBudget') emit({ type: 'budget.wanted', limit });
+  };
   let last = stateName(start.value);
-  emit({ type: 'state.entered', state: last });
+  enter(last, start.context);
   return (event) => {
     if (event.type !== '@xstate.microstep' || event.actorRef !== run) return;
     const { value, context } = event.snapshot as SnapshotFrom<AgentMachine>;
     noteCalls(context);
     const state = stateName(value);
-    if (state !== last) emit({ type: 'state.entered', state });
+    if (state !== last) enter(state, context);
     last = state;
   };
 }

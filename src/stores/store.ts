@@ -29,7 +29,7 @@ export interface SavedRun {
 /**
  * Keeps the newest snapshot of each run.
  *
- * Every implementation passes `describeStore` of `pawl/testing`.
+ * Every implementation passes each check of `storeContract` in `pawl/testing`.
  */
 export interface Store {
   /**

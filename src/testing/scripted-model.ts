@@ -84,9 +84,7 @@ async function replyFor(
   number: number,
   body: WireRequest,
 ): Promise<ScriptedReply | undefined> {
-  return typeof script === 'function'
-    ? script({ number, body, headers: {} })
-    : script[number - 1];
+  return typeof script === 'function' ? script({ number, body, headers: {} }) : script[number - 1];
 }
 
 const toWireRequest = (model: string, request: ModelRequest): WireRequest => ({
@@ -133,17 +131,23 @@ async function playStream(
   options: ModelCallOptions,
   model: string,
 ): Promise<ModelReply> {
-  const end = events.findIndex((event) => isJsonObject(event) && ('$hang' in event || '$reset' in event));
+  const end = events.findIndex(
+    (event) => isJsonObject(event) && ('$hang' in event || '$reset' in event),
+  );
   const played = end === -1 ? events : events.slice(0, end);
   if (request.streams) await stream(played, options);
   const last = events[end];
   if (isJsonObject(last) && '$hang' in last) await aborted(options.signal);
   if (end !== -1 || !played.some((event) => isJsonObject(event) && event.type === 'message_stop')) {
-    throw new ProviderError('stream_interrupted', 'The stream ended before the reply was complete.', {
-      isRetryable: true,
-      mayHaveBilled: true,
-      isStreamTrouble: played.length === 0,
-    });
+    throw new ProviderError(
+      'stream_interrupted',
+      'The stream ended before the reply was complete.',
+      {
+        isRetryable: true,
+        mayHaveBilled: true,
+        isStreamTrouble: played.length === 0,
+      },
+    );
   }
   const { content, stop_reason } = readStreamEvents(played);
   return { ...toReply({ content, stop_reason: stop_reason ?? 'end_turn', model }), usage: noUsage };
