@@ -240,7 +240,8 @@ function textField(value: unknown, name: string): string {
 
 function hideSecrets(text: string, secrets: readonly string[]): string {
   const hidden = secrets
-    .filter((secret) => secret !== '')
+    // Anything shorter is no secret, and part of ordinary words.
+    .filter((secret) => secret.length >= 8)
     .reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text);
   return toWellFormed(hidden.replace(/sk-ant-[\w-]{1,500}/g, '[hidden]').slice(0, maxMessageChars));
 }

@@ -42,13 +42,15 @@ export function replyAccumulator(requestedModel: string): ReplyAccumulator {
   let isComplete = false;
   let hasEvents = false;
 
-  const handlers = new Map<string, (event: JsonObject) => Delta | null>([
-    ['message_start', (event) => none(startMessage(event))],
-    ['content_block_start', (event) => startBlock(blocks, event)],
-    ['content_block_delta', (event) => addDelta(blocks, event)],
-    ['message_delta', (event) => none(changeMessage(event))],
-    ['message_stop', () => none((isComplete = true))],
-  ]);
+  /** Events and deltas of other types are of no meaning here, or not yet known. */
+  function apply(type: string | null, event: JsonObject): Delta | null {
+    if (type === 'content_block_start') return startBlock(blocks, event);
+    if (type === 'content_block_delta') return addDelta(blocks, event);
+    if (type === 'message_start') startMessage(event);
+    if (type === 'message_delta') changeMessage(event);
+    if (type === 'message_stop') isComplete = true;
+    return null;
+  }
 
   function startMessage(event: JsonObject): void {
     if (message !== null) return;
@@ -72,7 +74,7 @@ export function replyAccumulator(requestedModel: string): ReplyAccumulator {
     if (type === 'error' || (type === null && event.error !== undefined)) {
       throw reportedFailure(event);
     }
-    return handlers.get(type ?? '')?.(event) ?? null;
+    return apply(type, event);
   }
 
   function reply(): ModelReply {
@@ -87,8 +89,6 @@ export function replyAccumulator(requestedModel: string): ReplyAccumulator {
 
   return { take, reply, isComplete: () => isComplete, hasEvents: () => hasEvents };
 }
-
-const none = (_done: unknown): null => null;
 
 /** Later counts replace earlier ones, never add to them; what is null or missing keeps its earlier value. */
 function overwrite(before: JsonObject, after: Json | undefined): JsonObject {
@@ -130,7 +130,8 @@ function addDelta(blocks: Map<number, OpenBlock>, event: JsonObject): Delta | nu
     case 'input_json_delta':
       return addInput(block, index, delta.partial_json);
     default:
-      return none(addRest(block, delta));
+      addRest(block, delta);
+      return null;
   }
 }
 

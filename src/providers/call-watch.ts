@@ -26,14 +26,17 @@ export function watchCall(
   signal.addEventListener('abort', onAbort, { once: true });
   const whole = setTimeout(() => end(timeoutFailure()), timeoutMs);
   let silence: NodeJS.Timeout | undefined;
+  let isOver = false;
   return {
     signal: controller.signal,
     ended,
     expectSignOfLife: (ms, failure) => {
       clearTimeout(silence);
-      silence = setTimeout(() => end(failure()), ms);
+      // Events that were read already may still be worked on when the call has ended.
+      if (!isOver) silence = setTimeout(() => end(failure()), ms);
     },
     dispose: () => {
+      isOver = true;
       signal.removeEventListener('abort', onAbort);
       clearTimeout(whole);
       clearTimeout(silence);
