@@ -1,6 +1,7 @@
 /** What the agent loop hears, and how it reads it. Guards and actions get their events through these. */
 import type { DoneActorEvent, ErrorActorEvent } from 'xstate';
 import type { LimitReached, Limits } from '../src/core/budget.ts';
+import * as calls from '../src/core/call-steps.ts';
 import type { Json } from '../src/core/json.ts';
 import { raiseLimits, readMeter } from '../src/core/ledger.ts';
 import { type ContentBlock, errorResult, type Message } from '../src/core/message.ts';
@@ -8,8 +9,10 @@ import * as model from '../src/core/model-steps.ts';
 import type { ModelOutcome } from '../src/core/reply.ts';
 import { bytesBound, type RunContext } from '../src/core/run-context.ts';
 import * as spending from '../src/core/spending.ts';
+import { describeThrown } from '../src/core/stringify.ts';
 import type { ToolOutcome } from '../src/core/tool-call.ts';
 import type { ModelCallInput } from './model-call.ts';
+import { countOrZero, isWait, limitsIn } from './received.ts';
 import type { ToolCallEvent, ToolCallReport } from './tool-call.ts';
 
 /** What a run can be told. */
@@ -83,19 +86,19 @@ export function failureCode(event: Event): string | null {
 
 export function failureIn(event: Event): RunContext['failure'] {
   if (event.type === 'xstate.error.actor.compact') {
-    return { code: 'compaction_failed', message: String(event.error) };
+    return { code: 'compaction_failed', message: describeThrown(event.error) };
   }
   if (event.type !== 'xstate.done.actor.modelCall') {
-    return { code: 'internal', message: String((event as ErrorActorEvent<unknown>).error) };
+    return { code: 'internal', message: describeThrown((event as ErrorActorEvent<unknown>).error) };
   }
   return event.output.kind === 'failed' ? event.output.failure : null;
 }
 
 export const meterReading = (event: Event): number =>
-  event.type === 'time.ranOut' ? event.activeMs : modelOutcome(event).activeMs;
+  event.type === 'time.ranOut' ? countOrZero(event.activeMs) : modelOutcome(event).activeMs;
 
 export function raiseBudget(context: RunContext, event: Event): Partial<RunContext> {
-  const { limits } = as(event, 'budget.raised');
+  const limits = limitsIn(as(event, 'budget.raised').limits, context.ledger.limits);
   return { ...spending.forgiven(limits), ledger: raiseLimits(context.ledger, limits) };
 }
 
@@ -111,6 +114,11 @@ export function takeCompaction(context: RunContext, event: Event): Partial<RunCo
   };
 }
 
+export function noteWait(context: RunContext, event: Event): Partial<RunContext> {
+  const { callId, wait } = as(event, 'call.waits');
+  return isWait(wait) ? calls.noteWait(context, callId, wait) : {};
+}
+
 /** Why open calls are closed, for the model to read. */
 export function whyStopped(event: Event): string {
   if (event.type === 'run.cancelled') return 'The run was cancelled.';
@@ -124,7 +132,7 @@ export function toolOutcome(event: Event): ToolOutcome {
   }
   const { actorId, error } = event as ErrorActorEvent<unknown>;
   const callId = actorId.slice('tool.'.length);
-  const result = errorResult(callId, `The call failed: ${String(error)}`);
+  const result = errorResult(callId, `The call failed: ${describeThrown(error)}`);
   return { callId, result, ending: 'failed', costMicros: 0, activeMs: 0 };
 }
 

@@ -30,6 +30,7 @@ import * as spending from '../src/core/spending.ts';
 import * as events from './agent-loop-events.ts';
 import { modelCall } from './model-call.ts';
 import { notProvided } from './not-provided.ts';
+import { blocksIn, textOrNull } from './received.ts';
 import { type ToolCallEvent, toolCall } from './tool-call.ts';
 
 const startRun = ({ input }: { input: RunInput }): RunContext => startContext(input);
@@ -117,7 +118,7 @@ export const agentLoop = setup({
     })),
     raiseBudget: assign(({ context, event }) => events.raiseBudget(context, event)),
     queueSteering: assign(({ context, event }) => ({
-      steered: [...context.steered, ...events.as(event, 'message.steered').content],
+      steered: [...context.steered, ...blocksIn(events.as(event, 'message.steered').content)],
     })),
     takeCompaction: assign(({ context, event }) => events.takeCompaction(context, event)),
     wantPause: assign({ isPauseWanted: true }),
@@ -126,13 +127,7 @@ export const agentLoop = setup({
       calls.settleCall(context, events.toolOutcome(event)),
     ),
     closeCalls: assign(({ context, event }) => calls.closeCalls(context, events.whyStopped(event))),
-    noteWait: assign(({ context, event }) =>
-      calls.noteWait(
-        context,
-        events.as(event, 'call.waits').callId,
-        events.as(event, 'call.waits').wait,
-      ),
-    ),
+    noteWait: assign(({ context, event }) => events.noteWait(context, event)),
     noteWork: assign(({ context, event }) =>
       calls.noteWork(
         context,
@@ -148,7 +143,7 @@ export const agentLoop = setup({
       ),
     ),
     keepReason: assign(({ event }) => ({
-      cancelReason: events.as(event, 'run.cancelled').reason ?? null,
+      cancelReason: textOrNull(events.as(event, 'run.cancelled').reason),
     })),
     endAs: assign((_, { status }: { status: EndStatus }) => ({ status })),
     askPerson: emit(({ event }) => events.as(event, 'call.waits')),
@@ -182,6 +177,7 @@ export const agentLoop = setup({
   initial: 'active',
   states: {
     active: {
+      description: 'The run goes on, one turn after another.',
       initial: 'checkBudget',
       on: {
         'message.steered': { actions: 'queueSteering' },
@@ -291,6 +287,7 @@ export const agentLoop = setup({
           initial: 'working',
           states: {
             working: {
+              description: 'At least one open call goes on by itself.',
               tags: 'busy',
               always: { guard: 'isOnlyWaiting', target: 'waiting' },
             },

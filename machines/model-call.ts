@@ -7,6 +7,7 @@
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import type { AttemptOutcome, AttemptPlan, ModelOutcome } from '../src/core/reply.ts';
+import { describeThrown } from '../src/core/stringify.ts';
 import { notProvided } from './not-provided.ts';
 
 /** What to ask for. The messages stay in the run's transcript. */
@@ -121,7 +122,10 @@ export const modelCall = setup({
         onError: { target: 'settled', actions: 'takeError' },
       },
     },
-    settled: { type: 'final' },
+    settled: {
+      description: 'What came of the call goes to the run, which decides what follows.',
+      type: 'final',
+    },
   },
 });
 
@@ -163,7 +167,7 @@ const again = (plan: AttemptPlan, event: Event): ModelOutcome => ({
 const brokenAttempt = (event: Event): ModelOutcome => ({
   kind: 'failed',
   activeMs: 0,
-  failure: { code: 'internal', message: String((event as ErrorActorEvent<unknown>).error) },
+  failure: { code: 'internal', message: describeThrown((event as ErrorActorEvent<unknown>).error) },
   isRetryable: false,
   mayHaveBilled: true,
   isStreamTrouble: false,

@@ -6,6 +6,7 @@
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, sendParent, setup } from 'xstate';
 import { errorResult, type ToolResult } from '../src/core/message.ts';
+import { describeThrown } from '../src/core/stringify.ts';
 import type {
   RunOutcome,
   ToolEffect,
@@ -16,6 +17,7 @@ import type {
   Wait,
 } from '../src/core/tool-call.ts';
 import { notProvided } from './not-provided.ts';
+import { textOrNull } from './received.ts';
 
 export interface ToolCallInput {
   readonly callId: string;
@@ -135,12 +137,16 @@ export const toolCall = setup({
     answerError: assign(({ context, event }) => ({
       outcome: answer(
         context,
-        errorResult(context.callId, String((event as ErrorActorEvent<unknown>).error)),
+        errorResult(context.callId, describeThrown((event as ErrorActorEvent<unknown>).error)),
         'failed',
       ),
     })),
     answerDenial: assign(({ context, event }) => ({
-      outcome: answer(context, denial(context, as(event, 'approval.denied').reason), 'denied'),
+      outcome: answer(
+        context,
+        denial(context, textOrNull(as(event, 'approval.denied').reason)),
+        'denied',
+      ),
     })),
     takeSettlement: assign(({ context, event }) => ({
       outcome: answer(context, settlement(context, as(event, 'call.settled')), 'settled'),
@@ -272,7 +278,6 @@ export const toolCall = setup({
     backOff: {
       description: 'The tool failed and may try again. Never reached by a tool declared `once`.',
       tags: 'busy',
-      entry: 'reportWorking',
       invoke: {
         id: 'until',
         src: 'until',
@@ -293,7 +298,10 @@ export const toolCall = setup({
         'call.retried': { target: 'awaitSlot', actions: 'countAttempt' },
       },
     },
-    settled: { type: 'final' },
+    settled: {
+      description: 'The tool use has its answer, which goes to the run.',
+      type: 'final',
+    },
   },
 });
 
@@ -309,7 +317,7 @@ const answer = (
   ending: ToolEnding,
 ): ToolOutcome => ({ ...outcome, result: result ?? outcome.result, ending });
 
-const denial = ({ callId }: ToolCallContext, reason: string | undefined): ToolResult =>
+const denial = ({ callId }: ToolCallContext, reason: string | null): ToolResult =>
   errorResult(
     callId,
     reason?.trim() ? `Denied by a person: ${reason}` : 'Denied by a person. No reason was given.',
@@ -323,8 +331,8 @@ const settlement = (
   { content, isError }: Extract<ToolCallEvent, { type: 'call.settled' }>,
 ): ToolResult =>
   isError
-    ? errorResult(callId, content || 'The call failed.')
-    : { type: 'tool_result', tool_use_id: callId, content };
+    ? errorResult(callId, textOrNull(content) || 'The call failed.')
+    : { type: 'tool_result', tool_use_id: callId, content: textOrNull(content) ?? '' };
 
 function hashIn(event: Event): string | null {
   const { output } = event as DoneActorEvent<Verdict | RunOutcome>;

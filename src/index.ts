@@ -9,7 +9,8 @@ export type { RetryPolicy } from './core/retry.ts';
 export type { EndStatus, OnLimit, RunInput, RunOutput } from './core/run-context.ts';
 export type { RunEvent } from './core/run-event.ts';
 export type { ToolEffect } from './core/tool-call.ts';
-export { type AnthropicOptions, anthropic } from './providers/anthropic.ts';
+export { anthropic } from './providers/anthropic.ts';
+export type { AnthropicOptions } from './providers/anthropic-options.ts';
 export {
   type Delta,
   type Model,

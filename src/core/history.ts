@@ -9,30 +9,51 @@ import {
   errorResult,
   isBlank,
   type Message,
-  type OtherBlock,
   type ToolResult,
   text,
   toolUsesIn,
 } from './message.ts';
+import { isServerResult, unpairedServerBlocks, withPairedServerCalls } from './server-calls.ts';
+import { withUniqueIds } from './tool-use-ids.ts';
 
 /** What a tool use without a result is answered with. */
 const unanswered = 'Not executed: the run stopped before this call was answered.';
+/** What an error without a text is sent as. */
+const unexplained = 'The call failed.';
 
 /**
- * The messages as they go to a model: neighbours of one role merged, results first, each tool use answered exactly
- * once, no blank text, no unsigned thinking, no server-side call that was left open.
+ * The messages as they go to a model: neighbours of one role merged, results first, each tool use under an id of its
+ * own and answered exactly once, no blank text, no unsigned thinking, no block that its role may not send, no
+ * server-side call that was left open.
  */
 export function repairHistory(messages: readonly Message[]): readonly Message[] {
   const cleaned = messages
-    .map(({ role, content }): Message => ({ role, content: content.filter(canBeSent) }))
+    .map(({ role, content }): Message => ({ role, content: content.filter(canBeSentBy(role)) }))
     .filter(({ content }) => content.length > 0);
-  return mergeNeighbours(answerAll(withoutOpenServerCalls(mergeNeighbours(cleaned))));
+  const answered = mergeNeighbours(answerAll(withUniqueIds(mergeNeighbours(cleaned))));
+  return mergeNeighbours(withPairedServerCalls(answered));
 }
 
-const canBeSent = (block: ContentBlock): boolean => {
+const canBeSentBy =
+  (role: Message['role']) =>
+  (block: ContentBlock): boolean =>
+    hasSubstance(block) && (role === 'user' ? !isOfAssistant(block) : block.type !== 'tool_result');
+
+function hasSubstance(block: ContentBlock): boolean {
   if (block.type === 'text') return !isBlank(block.text);
   return block.type !== 'thinking' || block.signature !== '';
-};
+}
+
+const typesOfAssistant: ReadonlySet<string> = new Set([
+  'tool_use',
+  'server_tool_use',
+  'mcp_tool_use',
+  'thinking',
+  'redacted_thinking',
+]);
+
+const isOfAssistant = (block: ContentBlock): boolean =>
+  typesOfAssistant.has(block.type) || isServerResult(block);
 
 export function mergeNeighbours(messages: readonly Message[]): readonly Message[] {
   const merged: Message[] = [];
@@ -86,6 +107,8 @@ function withResults(
   return [...heads.map(({ result }) => result), ...heads.flatMap(({ lifted }) => lifted), ...rest];
 }
 
+const mediaTypes: ReadonlySet<string> = new Set(['image', 'document', 'search_result']);
+
 /** An error result may hold nothing but text, and some: pictures follow after all results. */
 function sendable(result: ToolResult): {
   readonly result: ToolResult;
@@ -94,14 +117,14 @@ function sendable(result: ToolResult): {
   if (!result.is_error) return { result: withoutBlankText(result), lifted: [] };
   if (typeof result.content === 'string') {
     return {
-      result: isBlank(result.content) ? { ...result, content: 'The call failed.' } : result,
+      result: isBlank(result.content) ? { ...result, content: unexplained } : result,
       lifted: [],
     };
   }
   const texts = result.content.filter((block) => block.type === 'text' && !isBlank(block.text));
-  const lifted = result.content.filter(({ type }) => type !== 'text');
+  const lifted = result.content.filter(({ type }) => mediaTypes.has(type));
   return {
-    result: { ...result, content: texts.length > 0 ? texts : [text('The call failed.')] },
+    result: { ...result, content: texts.length > 0 ? texts : [text(unexplained)] },
     lifted,
   };
 }
@@ -109,27 +132,7 @@ function sendable(result: ToolResult): {
 const withoutBlankText = (result: ToolResult): ToolResult =>
   typeof result.content === 'string'
     ? result
-    : { ...result, content: result.content.filter(canBeSent) };
-
-/** A server-side call without its result is only valid at the very end, where the model takes it up again. */
-function withoutOpenServerCalls(messages: readonly Message[]): readonly Message[] {
-  return messages.flatMap((message, index) => {
-    if (message.role !== 'assistant' || index === messages.length - 1) return [message];
-    const answered = new Set(message.content.map(serverResultId));
-    const content = message.content.filter(
-      (block) => !isServerCall(block) || answered.has(String(block.id)),
-    );
-    return content.length > 0 ? [{ ...message, content }] : [];
-  });
-}
-
-const isServerCall = (block: ContentBlock): block is OtherBlock =>
-  block.type === 'server_tool_use' || block.type === 'mcp_tool_use';
-
-const serverResultId = (block: ContentBlock): string | null =>
-  block.type !== 'tool_result' && block.type.endsWith('_tool_result') && 'tool_use_id' in block
-    ? String(block.tool_use_id)
-    : null;
+    : { ...result, content: result.content.filter(hasSubstance) };
 
 /** One thing that an API would refuse, and where. */
 export interface HistoryProblem {
@@ -143,8 +146,17 @@ export function historyProblems(messages: readonly Message[]): readonly HistoryP
   const report = (index: number, problem: string) =>
     problems.push({ path: `messages[${index}]`, problem });
   if (messages[0]?.role === 'assistant') report(0, 'the first message is not from the user');
+  const unpaired = unpairedServerBlocks(messages);
+  const known = new Set<string>();
   messages.forEach((message, index) => {
     for (const problem of problemsAt(messages, message, index)) report(index, problem);
+    if (message.content.some((_, at) => unpaired.has(`${index}.${at}`))) {
+      report(index, 'a server-side call and its result are not in one turn');
+    }
+    for (const { id } of toolUsesIn(message)) {
+      if (known.has(id)) report(index, `the id "${id}" names two tool uses`);
+      known.add(id);
+    }
   });
   return problems;
 }
@@ -160,12 +172,24 @@ function problemsAt(
     ...(before?.role === message.role
       ? [`it follows another message of role ${message.role}`]
       : []),
-    ...(message.content.every(canBeSent) ? [] : ['it holds a blank text or unsigned thinking']),
+    ...(message.content.every(hasSubstance) ? [] : ['it holds a blank text or unsigned thinking']),
+    ...(message.content.every(canBeSentBy(message.role))
+      ? []
+      : [`it holds a block that role ${message.role} may not send`]),
+    ...(message.content.every(isSendableResult) ? [] : ['an error result is blank or not text']),
     ...pairingProblems(toolUsesIn(before), message),
     ...(index === messages.length - 1
       ? toolUsesIn(message).map(({ id }) => `tool use "${id}" is not answered`)
       : []),
   ];
+}
+
+function isSendableResult(block: ContentBlock): boolean {
+  if (block.type !== 'tool_result') return true;
+  if (typeof block.content === 'string') return !block.is_error || !isBlank(block.content);
+  if (!block.content.every(hasSubstance)) return false;
+  const isText = block.content.length > 0 && block.content.every(({ type }) => type === 'text');
+  return !block.is_error || isText;
 }
 
 function pairingProblems(

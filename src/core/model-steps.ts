@@ -21,6 +21,7 @@ import {
 import { isCut } from './routing.ts';
 import { modelOf, type RunContext, toolNamed } from './run-context.ts';
 import { reservationFor, wrapUpNotice } from './spending.ts';
+import { takeId } from './tool-use-ids.ts';
 
 type Change = Partial<RunContext>;
 const reservation = 'model';
@@ -127,18 +128,9 @@ function withUniqueIds(
   const taken = new Set(messages.flatMap((message) => toolUsesIn(message).map(({ id }) => id)));
   return content.map((block) => {
     if (block.type !== 'tool_use') return block;
-    const id = freeId(legalId(block.id), taken);
-    taken.add(id);
+    const id = takeId(block.id, taken);
     return id === block.id ? block : { ...block, id };
   });
-}
-
-const legalId = (id: string): string => id.slice(0, 56).replace(/[^a-zA-Z0-9_-]/g, '_') || 'call';
-
-function freeId(id: string, taken: ReadonlySet<string>): string {
-  let free = id;
-  for (let count = 2; taken.has(free); count += 1) free = `${id}_${count}`;
-  return free;
 }
 
 function repeatsIn(
