@@ -1,5 +1,6 @@
 import { invalidInput } from './errors.ts';
 import type { ErrorCode } from './failure.ts';
+import { isJsonObject } from './json.ts';
 import { microsOfUsd } from './price.ts';
 
 /**
@@ -70,6 +71,7 @@ const budgetFields: readonly (keyof Budget)[] = [
 
 /** The limits that a budget names, and no others. @throws PawlError `invalid_input` */
 export function namedLimits(budget: Budget, field = 'budget'): Partial<Limits> {
+  if (!isJsonObject(budget)) throw invalidInput(field, 'an object of limits', budget);
   for (const [name, value] of Object.entries(budget)) checkField(field, name, value);
   const { maxCostUsd, ...rest } = budget;
   const named = {

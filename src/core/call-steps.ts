@@ -6,11 +6,13 @@ import {
   invalidJsonIn,
   type ToolResult,
   type ToolUse,
+  text,
   tokensAtMost,
   toolUsesIn,
 } from './message.ts';
 import { withUserBlocks } from './model-steps.ts';
 import { nearNames } from './near-names.ts';
+import { isCut } from './routing.ts';
 import { type RunContext, toolNamed } from './run-context.ts';
 import type { ToolCall, ToolEnding, ToolOutcome, ToolPolicy, Wait } from './tool-call.ts';
 
@@ -43,7 +45,11 @@ export function admitCalls(context: RunContext): Change {
   const uses = toolUsesIn(context.messages.at(-1));
   if (context.stopReason !== 'tool_use') {
     const answered = uses.map((use) => answeredCall(use, whyCut(context)));
-    return { ...closeCalls({ ...context, calls: answered }, ''), cutCalls: uses.length };
+    return {
+      ...(isCut(context.stopReason) ? {} : { malformedReplies: 0 }),
+      ...closeCalls({ ...context, calls: answered }, ''),
+      cutCalls: uses.length,
+    };
   }
   let { ledger } = context;
   const calls = uses.map((use): ToolCall => {
@@ -154,7 +160,12 @@ export const noteEdit = (context: RunContext, callId: string, editedInput: Json)
 export function settleCall(context: RunContext, outcome: ToolOutcome): Change {
   const { callId, result, ending, costMicros, activeMs } = outcome;
   return {
-    ...changeCall(context, callId, { waits: null, isRunning: false, result, ending }),
+    ...changeCall(context, callId, {
+      waits: null,
+      isRunning: false,
+      ending,
+      result: { ...result, tool_use_id: callId },
+    }),
     ledger: ledgers.readMeter(
       ledgers.settle(context.ledger, reservationOf(callId), costOf(costMicros)),
       activeMs,
@@ -166,7 +177,10 @@ export function settleCall(context: RunContext, outcome: ToolOutcome): Change {
 export function closeCalls(context: RunContext, why: string): Change {
   const uses = toolUsesIn(context.messages.at(-1));
   if (uses.length === 0) return {};
-  const results = uses.map(({ id }) => resultOf(context, id, why));
+  const results = withRepeatNotice(
+    context,
+    uses.map(({ id }) => resultOf(context, id, why)),
+  );
   return {
     messages: withUserBlocks(context.messages, results),
     contextTokens: context.contextTokens + tokensAtMost(results),
@@ -191,7 +205,7 @@ const areAllMalformed = ({ calls }: RunContext): boolean =>
 
 function resultOf(context: RunContext, id: string, why: string): ToolResult {
   const call = context.calls.find((known) => known.id === id);
-  if (call?.result) return withRepeatNotice(context, call.result);
+  if (call?.result) return call.result;
   return errorResult(
     id,
     call?.isRunning
@@ -200,11 +214,19 @@ function resultOf(context: RunContext, id: string, why: string): ToolResult {
   );
 }
 
-/** Told once, in the round before the one that would end the run. */
-function withRepeatNotice({ repeats, ledger }: RunContext, result: ToolResult): ToolResult {
+/** Told once, with the last result of the round before the one that would end the run. */
+function withRepeatNotice(
+  { repeats, ledger }: RunContext,
+  results: readonly ToolResult[],
+): readonly ToolResult[] {
   const { maxRepeats } = ledger.limits;
-  if (maxRepeats === null || repeats < 2 || repeats !== maxRepeats - 1) return result;
-  if (typeof result.content !== 'string') return result;
-  const notice = `[The same call was made ${repeats} times in a row. Once more ends the run: try something else.]`;
-  return { ...result, content: result.content ? `${result.content}\n\n${notice}` : notice };
+  const last = results.at(-1);
+  if (maxRepeats === null || repeats < 2 || repeats !== maxRepeats - 1 || !last) return results;
+  const notice = `[The same calls were made ${repeats} times in a row. Once more ends the run: try something else.]`;
+  return results.with(-1, { ...last, content: withNotice(last.content, notice) });
+}
+
+function withNotice(content: ToolResult['content'], notice: string): ToolResult['content'] {
+  if (typeof content !== 'string') return [...content, text(notice)];
+  return content ? `${content}\n\n${notice}` : notice;
 }

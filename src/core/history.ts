@@ -14,7 +14,7 @@ import {
   toolUsesIn,
 } from './message.ts';
 import { isServerResult, unpairedServerBlocks, withPairedServerCalls } from './server-calls.ts';
-import { withUniqueIds } from './tool-use-ids.ts';
+import { isLegalId, withUniqueIds } from './tool-use-ids.ts';
 
 /** What a tool use without a result is answered with. */
 const unanswered = 'Not executed: the run stopped before this call was answered.';
@@ -109,12 +109,17 @@ function withResults(
 
 const mediaTypes: ReadonlySet<string> = new Set(['image', 'document', 'search_result']);
 
+const mayBeInResult = (block: ContentBlock): boolean =>
+  hasSubstance(block) && (mediaTypes.has(block.type) || otherTypesInResult.has(block.type));
+
+const otherTypesInResult: ReadonlySet<string> = new Set(['text', 'tool_reference']);
+
 /** An error result may hold nothing but text, and some: pictures follow after all results. */
 function sendable(result: ToolResult): {
   readonly result: ToolResult;
   readonly lifted: readonly ContentBlock[];
 } {
-  if (!result.is_error) return { result: withoutBlankText(result), lifted: [] };
+  if (!result.is_error) return { result: withSendableContent(result), lifted: [] };
   if (typeof result.content === 'string') {
     return {
       result: isBlank(result.content) ? { ...result, content: unexplained } : result,
@@ -129,10 +134,10 @@ function sendable(result: ToolResult): {
   };
 }
 
-const withoutBlankText = (result: ToolResult): ToolResult =>
+const withSendableContent = (result: ToolResult): ToolResult =>
   typeof result.content === 'string'
     ? result
-    : { ...result, content: result.content.filter(hasSubstance) };
+    : { ...result, content: result.content.filter(mayBeInResult) };
 
 /** One thing that an API would refuse, and where. */
 export interface HistoryProblem {
@@ -155,6 +160,7 @@ export function historyProblems(messages: readonly Message[]): readonly HistoryP
     }
     for (const { id } of toolUsesIn(message)) {
       if (known.has(id)) report(index, `the id "${id}" names two tool uses`);
+      if (!isLegalId(id)) report(index, `the id "${id}" is not legal`);
       known.add(id);
     }
   });
@@ -176,7 +182,7 @@ function problemsAt(
     ...(message.content.every(canBeSentBy(message.role))
       ? []
       : [`it holds a block that role ${message.role} may not send`]),
-    ...(message.content.every(isSendableResult) ? [] : ['an error result is blank or not text']),
+    ...(message.content.every(isSendableResult) ? [] : ['a result holds what no result may hold']),
     ...pairingProblems(toolUsesIn(before), message),
     ...(index === messages.length - 1
       ? toolUsesIn(message).map(({ id }) => `tool use "${id}" is not answered`)
@@ -187,7 +193,7 @@ function problemsAt(
 function isSendableResult(block: ContentBlock): boolean {
   if (block.type !== 'tool_result') return true;
   if (typeof block.content === 'string') return !block.is_error || !isBlank(block.content);
-  if (!block.content.every(hasSubstance)) return false;
+  if (!block.content.every(mayBeInResult)) return false;
   const isText = block.content.length > 0 && block.content.every(({ type }) => type === 'text');
   return !block.is_error || isText;
 }

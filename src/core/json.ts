@@ -93,8 +93,7 @@ function unfoldObject(object: object): Work[] {
 }
 
 function writeScalar(value: unknown): string {
-  const isScalar = value === null || typeof value === 'string' || typeof value === 'boolean';
-  if (isScalar || Number.isFinite(value)) return JSON.stringify(value);
+  if (isJsonScalar(value)) return JSON.stringify(value);
   throw new TypeError(`Not a JSON value: ${typeof value === 'number' ? value : typeof value}`);
 }
 
@@ -107,3 +106,31 @@ function hasOnlyFiniteNumbers(root: Json): boolean {
   }
   return true;
 }
+
+/**
+ * What keeps a value from being JSON of at most so many levels, in words; null when nothing does. Looks for cycles by
+ * their depth. Fields that are undefined count as left out.
+ */
+export function jsonProblem(root: unknown, maxDepth: number): string | null {
+  const todo: (readonly [unknown, number])[] = [[root, 0]];
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    const [value, depth] = next;
+    if (typeof value !== 'object' || value === null) {
+      if (isJsonScalar(value)) continue;
+      return `JSON, which has no ${typeof value === 'number' ? String(value) : typeof value}`;
+    }
+    if (depth >= maxDepth) return `JSON of at most ${maxDepth} levels`;
+    if (!Array.isArray(value) && !isJsonObject(value)) return 'JSON, which has no class instances';
+    const isList = Array.isArray(value);
+    for (const child of Object.values(value)) {
+      if (isList || child !== undefined) todo.push([child, depth + 1]);
+    }
+  }
+  return null;
+}
+
+const isJsonScalar = (value: unknown): boolean =>
+  value === null ||
+  typeof value === 'string' ||
+  typeof value === 'boolean' ||
+  Number.isFinite(value);

@@ -75,10 +75,12 @@ export function limitsNear(ledger: Ledger, share: number): readonly LimitReached
     ['maxActiveMs', ledger.activeMs],
     ['maxToolCalls', totalToolCalls(ledger)],
   ];
-  return used.flatMap(([name, amount]) => {
-    const max = ledger.limits[name];
-    return max !== null && max > 0 && amount >= max * share ? [{ name, used: amount, max }] : [];
-  });
+  return used
+    .flatMap(([name, amount]) => {
+      const max = ledger.limits[name];
+      return max !== null && max > 0 && amount >= max * share ? [{ name, used: amount, max }] : [];
+    })
+    .sort((a, b) => b.used / b.max - a.used / a.max);
 }
 
 export const reserve = (ledger: Ledger, id: string, amount: Amount): Ledger =>

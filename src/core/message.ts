@@ -118,9 +118,12 @@ function bytesOf(block: ContentBlock): number {
     case 'text':
       return utf8Length(block.text);
     case 'tool_result':
-      return typeof block.content === 'string'
-        ? utf8Length(block.content) + block.tool_use_id.length
-        : tokensAtMost(block.content) + block.tool_use_id.length;
+      return (
+        utf8Length(block.tool_use_id) +
+        (typeof block.content === 'string'
+          ? utf8Length(block.content)
+          : tokensAtMost(block.content))
+      );
     case 'image':
       return tokensPerMedia;
     case 'document':

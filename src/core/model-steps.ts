@@ -101,12 +101,17 @@ export function takeReply(context: RunContext, reply: ModelReply): Change {
 
 function settled(context: RunContext, { usage }: ModelReply): Change {
   const inputTokens = allInputTokens(usage);
+  // No request has no input: the reply reports no usage, so every bound stays the most that it may have been.
+  if (inputTokens === 0) {
+    return {
+      contextTokens: context.contextTokens + context.replyCap,
+      ledger: ledgers.charge(context.ledger, reservation),
+    };
+  }
   return {
     usage: addUsage(context.usage, usage),
-    // A reply that reports no usage leaves the bound as it is, and adds the most that it may have been.
-    contextTokens:
-      inputTokens > 0 ? inputTokens + usage.outputTokens : context.contextTokens + context.replyCap,
-    countedBy: inputTokens > 0 ? context.plan.model : context.countedBy,
+    contextTokens: inputTokens + usage.outputTokens,
+    countedBy: context.plan.model,
     ledger: ledgers.settle(context.ledger, reservation, {
       turns: 1,
       inputTokens,
@@ -141,7 +146,8 @@ function repeatsIn(
   const { maxRepeats } = context.ledger.limits;
   if (maxRepeats === null || !content.some(({ type }) => type === 'tool_use')) return 0;
   const isCounted = (tool: string) => toolNamed(context, tool)?.isRepeatable !== true;
-  return countRepeats(messages, isCounted, maxRepeats);
+  // A limit of 0 is reached by the first call, not by none.
+  return countRepeats(messages, isCounted, Math.max(1, maxRepeats));
 }
 
 /** A cut text is taken up by a plain wish of the user; after other cuts the transcript itself says how to go on. */

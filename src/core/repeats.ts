@@ -13,7 +13,7 @@ export function countRepeats(
   most: number,
 ): number {
   const turns = lastTurns(messages, isCounted, most * 2);
-  return Math.max(roundsOf(turns, 1), roundsOf(turns, 2));
+  return Math.min(most, Math.max(roundsOf(turns, 1), roundsOf(turns, 2)));
 }
 
 /** Signatures of the last turns, newest first, up to the first turn without counted calls. */

@@ -1,5 +1,6 @@
+import * as check from '../core/check.ts';
 import { invalidInput } from '../core/errors.ts';
-import type { JsonObject } from '../core/json.ts';
+import { isJsonObject, type JsonObject, jsonProblem } from '../core/json.ts';
 import type { Price } from '../core/price.ts';
 import type { Caching } from './anthropic-cache.ts';
 import type { Thinking } from './anthropic-request.ts';
@@ -35,7 +36,7 @@ export interface AnthropicOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** More fields of each request's body. They replace none of those made here. */
   readonly extraBody?: JsonObject;
-  /** Longest silence between two events of a stream, in ms. Default: 60,000. */
+  /** Longest time in which nothing of a stream arrives, in ms. Default: 60,000. */
   readonly streamIdleMs?: number;
   /** Longest time of a whole request, in ms. Default: 600,000. */
   readonly timeoutMs?: number;
@@ -47,12 +48,16 @@ export interface AnthropicOptions {
 
 /** Timers of a longer time fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
+/** Deeper values overflow the stack where they are written as JSON. */
+const maxBodyDepth = 500;
 
 /** @throws PawlError `invalid_input` for the first option that can't be used. */
 export function checkOptions(modelId: string, options: AnthropicOptions): void {
   if (typeof modelId !== 'string' || modelId.trim() === '') {
     throw invalidInput('modelId', 'the name of a model', modelId);
   }
+  check.checkFields('options', options, optionNames);
+  checkShapes(options);
   checkNumbers(options);
   const { thinking, minTokens, caching = '5m' } = options;
   const budget = thinking?.type === 'enabled' ? thinking.budgetTokens : null;
@@ -67,6 +72,45 @@ export function checkOptions(modelId: string, options: AnthropicOptions): void {
   }
 }
 
+const optionNames: readonly (keyof AnthropicOptions)[] = [
+  ...(['apiKey', 'baseURL', 'maxTokens', 'minTokens', 'contextWindow', 'price'] as const),
+  ...(['thinking', 'temperature', 'topP', 'topK', 'stopSequences', 'serverTools'] as const),
+  ...(['betas', 'headers', 'extraBody', 'streamIdleMs', 'timeoutMs', 'caching'] as const),
+  'disableParallelToolUse',
+];
+
+function checkShapes(options: AnthropicOptions): void {
+  const { apiKey, baseURL, thinking, serverTools, headers, extraBody } = options;
+  // Not shown: a message is the first place where a key would leak.
+  check.checkText('apiKey', apiKey === undefined ? undefined : typeof apiKey === 'string' ? '' : null);
+  check.checkText('baseURL', baseURL);
+  check.checkPrice('price', options.price);
+  if (thinking !== undefined) {
+    check.checkFields('thinking', thinking, ['type', 'budgetTokens', 'display']);
+    check.checkOneOf('thinking.type', thinking.type ?? null, ['adaptive', 'enabled', 'disabled']);
+  }
+  check.checkTexts('stopSequences', options.stopSequences);
+  check.checkTexts('betas', options.betas);
+  check.checkList('serverTools', serverTools);
+  for (const [index, tool] of (serverTools ?? []).entries()) {
+    checkJsonObject(`serverTools[${index}]`, tool);
+  }
+  if (headers !== undefined) checkHeaders(headers);
+  if (extraBody !== undefined) checkJsonObject('extraBody', extraBody);
+  check.checkBoolean('disableParallelToolUse', options.disableParallelToolUse);
+}
+
+function checkJsonObject(field: string, value: unknown): void {
+  if (!isJsonObject(value)) throw invalidInput(field, 'a JSON object', value);
+  const problem = jsonProblem(value, maxBodyDepth);
+  if (problem) throw invalidInput(field, problem, value);
+}
+
+function checkHeaders(headers: object): void {
+  if (!isJsonObject(headers)) throw invalidInput('headers', 'an object of texts', headers);
+  for (const [name, value] of Object.entries(headers)) check.checkText(`headers.${name}`, value);
+}
+
 function checkNumbers(options: AnthropicOptions): void {
   const { maxTokens, minTokens, contextWindow, streamIdleMs, timeoutMs } = options;
   const most = Number.MAX_SAFE_INTEGER;
@@ -75,6 +119,9 @@ function checkNumbers(options: AnthropicOptions): void {
   checkNumber('contextWindow', contextWindow ?? undefined, most);
   checkNumber('streamIdleMs', streamIdleMs, longestTimerMs);
   checkNumber('timeoutMs', timeoutMs, longestTimerMs);
+  checkNumber('topK', options.topK, most);
+  check.checkAmount('temperature', options.temperature);
+  check.checkAmount('topP', options.topP, 1);
 }
 
 function checkNumber(name: string, value: number | undefined, most: number): void {

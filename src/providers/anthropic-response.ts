@@ -13,7 +13,7 @@ export interface Reading {
   /** Whether a stream was asked for. What came is told by its content type. */
   readonly streams: boolean;
   readonly onDelta: (delta: Delta) => void;
-  /** Called whenever the wait for another event begins. */
+  /** Called whenever the wait for more of a stream begins. */
   readonly onWait: (hasEvents: boolean) => void;
 }
 
@@ -56,10 +56,9 @@ const deltasOf = ({ content }: ModelReply): readonly Delta[] =>
 async function readStream(response: Response, { model, streams, onDelta, onWait }: Reading) {
   const accumulator = replyAccumulator(model);
   if (response.body === null) return accumulator.reply();
-  const events = readSse(response.body);
+  const events = readSse(response.body, () => onWait(accumulator.hasEvents()));
   try {
     while (!accumulator.isComplete()) {
-      onWait(accumulator.hasEvents());
       const event = await nextEvent(events, accumulator.hasEvents());
       if (event === null) break;
       const delta = accumulator.take(event);

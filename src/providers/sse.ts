@@ -12,15 +12,19 @@ const lingerMs = 250;
 
 /**
  * The events of a body, whatever the chunks and line ends are. `[DONE]` and events without data are left out.
- * Rejects when the body breaks off. Stopping early lets go of the body.
+ * Rejects when the body breaks off. Stopping early lets go of the body. Calls `onWait` before it waits for more bytes.
  */
-export async function* readSse(body: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent, void> {
+export async function* readSse(
+  body: ReadableStream<Uint8Array>,
+  onWait: () => void = () => {},
+): AsyncGenerator<SseEvent, void> {
   const { feed, take } = eventQueue();
   const decoder = new TextDecoder();
   const reader = body.getReader();
   let isAtEnd = false;
   try {
     while (!isAtEnd) {
+      onWait();
       const chunk = await reader.read();
       isAtEnd = chunk.done;
       // A body may end without the empty line that ends its last event.

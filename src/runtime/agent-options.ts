@@ -1,8 +1,6 @@
 import type { InspectionEvent, Observer } from 'xstate';
-import { type Budget, limitsOf } from '../core/budget.ts';
-import { invalidInput } from '../core/errors.ts';
+import type { Budget } from '../core/budget.ts';
 import type { ContentBlock, Message } from '../core/message.ts';
-import { nearNames } from '../core/near-names.ts';
 import type { RetryPolicy } from '../core/retry.ts';
 import type { OnLimit } from '../core/run-context.ts';
 import type { RunEvent } from '../core/run-event.ts';
@@ -43,7 +41,7 @@ export interface AgentOptions {
   readonly store?: Store;
   /** Texts that must not appear in events and error texts: keys, passwords. The model and the tools still see them. */
   readonly secrets?: readonly string[];
-  /** Sees the events of all runs, also of those that plain `createActor` started. */
+  /** Sees the events of all runs, also of those that plain `createActor` started. What it throws becomes a warning. */
   readonly onEvent?: (event: RunEvent) => void;
 }
 
@@ -65,101 +63,3 @@ export interface StartOptions extends InputOptions {
 }
 
 export type Prompt = string | readonly ContentBlock[];
-
-const optionNames: readonly (keyof AgentOptions)[] = [
-  'model',
-  'fallbackModels',
-  'name',
-  'system',
-  'tools',
-  'permissions',
-  'budget',
-  'onLimit',
-  'onTruncated',
-  'retry',
-  'toolConcurrency',
-  'maxOutputChars',
-  'toolChoice',
-  'streams',
-  'compaction',
-  'store',
-  'secrets',
-  'onEvent',
-];
-
-/** @throws PawlError `invalid_input` */
-export function checkAgentOptions(options: AgentOptions): void {
-  for (const name of Object.keys(options)) checkOptionName(name);
-  for (const [index, model] of [options.model, ...(options.fallbackModels ?? [])].entries()) {
-    checkModel(index === 0 ? 'model' : `fallbackModels[${index - 1}]`, model);
-  }
-  checkTools(options.tools ?? []);
-  limitsOf(options.budget ?? {});
-  checkOneOf('onLimit', options.onLimit, ['wrapUp', 'ask', 'stop']);
-  checkOneOf('onTruncated', options.onTruncated, ['stop', 'continue']);
-  for (const [name, value] of Object.entries(options.retry ?? {}))
-    checkCount(`retry.${name}`, value, 0);
-  checkCount('toolConcurrency', options.toolConcurrency, 1);
-  checkCount('maxOutputChars', options.maxOutputChars, 1);
-  checkCount('compaction.atTokens', options.compaction?.atTokens, 1);
-  checkSecrets(options.secrets ?? []);
-  checkToolChoice(options);
-}
-
-function checkOptionName(name: string): void {
-  if ((optionNames as readonly string[]).includes(name)) return;
-  const [near] = nearNames(name, optionNames);
-  throw invalidInput(name, near ? `no such option; did you mean ${near}?` : 'a known option', name);
-}
-
-function checkModel(field: string, model: unknown): void {
-  const { id, call, maxOutputTokens, minOutputTokens } = (model ?? {}) as Partial<Model>;
-  if (typeof call !== 'function' || typeof id !== 'string') {
-    throw invalidInput(field, "a model, such as anthropic('claude-sonnet-5-5')", model);
-  }
-  checkCount(`${field}.maxOutputTokens`, maxOutputTokens ?? Number.NaN, 1);
-  checkCount(`${field}.minOutputTokens`, minOutputTokens ?? Number.NaN, 1);
-}
-
-function checkTools(tools: readonly Tool[]): void {
-  const names = new Set<string>();
-  for (const [index, tool] of tools.entries()) {
-    if (typeof tool?.run !== 'function' || typeof tool.parse !== 'function') {
-      throw invalidInput(`tools[${index}]`, 'a tool made by defineTool', tool);
-    }
-    if (names.has(tool.name)) {
-      throw invalidInput(`tools[${index}].name`, 'a name that no other tool has', tool.name);
-    }
-    names.add(tool.name);
-  }
-}
-
-function checkSecrets(secrets: readonly unknown[]): void {
-  for (const [index, secret] of secrets.entries()) {
-    // Not shown, of course: a message is the first place where a secret would leak.
-    if (typeof secret !== 'string' || secret === '') {
-      throw invalidInput(`secrets[${index}]`, 'a text that is not empty', typeof secret);
-    }
-  }
-}
-
-function checkToolChoice({ toolChoice, tools = [] }: AgentOptions): void {
-  if (typeof toolChoice !== 'object') {
-    checkOneOf('toolChoice', toolChoice, ['auto', 'any', 'none']);
-  } else if (!tools.some(({ name }) => name === toolChoice.tool)) {
-    throw invalidInput('toolChoice.tool', 'the name of one of the tools', toolChoice.tool);
-  }
-}
-
-export function checkOneOf(field: string, value: unknown, known: readonly string[]): void {
-  if (value !== undefined && !known.includes(value as string)) {
-    throw invalidInput(field, `one of ${known.join(', ')}`, value);
-  }
-}
-
-function checkCount(field: string, value: unknown, least: number): void {
-  if (value === undefined) return;
-  if (typeof value !== 'number' || Number.isNaN(value) || value < least) {
-    throw invalidInput(field, `a number from ${least} up`, value);
-  }
-}

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { limitsOf } from '../core/budget.ts';
-import { invalidInput, PawlError } from '../core/errors.ts';
+import { PawlError } from '../core/errors.ts';
 import { microsOfUsd } from '../core/price.ts';
 import { redactor } from '../core/redact.ts';
 import { defaultRetry } from '../core/retry.ts';
@@ -13,17 +13,13 @@ import type { RunSnapshot } from '../stores/store.ts';
 import { checkPermissions } from '../tools/permissions.ts';
 import type { Tool } from '../tools/tool.ts';
 import { type AgentMachine, agentMachine } from './agent-machine.ts';
-import {
-  type AgentOptions,
-  checkAgentOptions,
-  type InputOptions,
-  type Prompt,
-  type StartOptions,
-} from './agent-options.ts';
+import type { AgentOptions, InputOptions, Prompt, StartOptions } from './agent-options.ts';
 import type { AgentParts } from './agent-parts.ts';
+import { checkAgentOptions, checkResumeOptions, checkStartOptions } from './check-options.ts';
 import { checkHistory, checkPrompt, checkRunId, checkSnapshot } from './checks.ts';
 import { groupCommit } from './commits.ts';
 import { openRun, type Run } from './run.ts';
+import { checkPriced } from './run-checks.ts';
 
 /** A configuration: model, instructions, tools, limits. Has no state of its own; `start` gives a run. */
 export interface Agent {
@@ -91,6 +87,7 @@ export function createAgent(options: AgentOptions): Agent {
       return open({ input: runInput }, runInput.settings.runId, startOptions);
     },
     async resume(run, resumeOptions = {}) {
+      checkResumeOptions(resumeOptions);
       const saved = typeof run === 'string' ? await store.load(run) : null;
       if (typeof run === 'string' && !saved) throw unknownRun(run);
       const { snapshot, runId } = checkSnapshot(saved?.snapshot ?? run);
@@ -102,7 +99,7 @@ export function createAgent(options: AgentOptions): Agent {
 
 function partsOf(options: AgentOptions): AgentParts {
   const tools = options.tools ?? [];
-  const permissions = options.permissions ?? {};
+  const { permissions = {} } = options;
   checkPermissions(
     permissions,
     tools.map(({ name }) => name),
@@ -132,20 +129,15 @@ function inputOf(
   options: AgentOptions,
   parts: AgentParts,
   prompt: Prompt,
-  { history = [], runId, budget, onLimit }: InputOptions,
+  inputOptions: InputOptions,
 ): RunInput {
+  checkStartOptions(inputOptions);
+  const { history = [], runId, budget, onLimit } = inputOptions;
   const content = checkPrompt(prompt);
   checkHistory(history);
   const limits = limitsOf({ ...options.budget, ...budget });
   const models = parts.models.map(modelSettings);
-  const unpriced = models.find(({ price }) => price === null);
-  if (limits.maxCostMicros !== null && unpriced) {
-    throw invalidInput(
-      'budget.maxCostUsd',
-      `a model with a known price (give "price" to the model ${JSON.stringify(unpriced.id)})`,
-      options.budget?.maxCostUsd ?? budget?.maxCostUsd,
-    );
-  }
+  checkPriced(limits, models, budget?.maxCostUsd ?? options.budget?.maxCostUsd);
   const settings: RunSettings = {
     runId: runId === undefined ? `run_${randomUUID()}` : checkRunId(runId),
     agent: options.name ?? null,

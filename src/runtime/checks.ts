@@ -1,5 +1,8 @@
 /** Refuses bad input of callers before any effect: which field, what was expected, what was got. */
 import { invalidInput, PawlError } from '../core/errors.ts';
+import { blocksIn } from '../../machines/received.ts';
+import { blockProblem, messageProblem } from '../core/block-shape.ts';
+import { contextProblem } from '../core/context-shape.ts';
 import { historyProblems, repairHistory } from '../core/history.ts';
 import { type ContentBlock, isBlank, type Message, text } from '../core/message.ts';
 import { schemaVersion } from '../core/run-context.ts';
@@ -8,35 +11,36 @@ import type { Prompt } from './agent-options.ts';
 
 export function checkPrompt(prompt: Prompt, field = 'prompt'): readonly ContentBlock[] {
   const content = typeof prompt === 'string' ? [text(prompt)] : prompt;
-  const isContent =
-    Array.isArray(content) && content.every((block) => typeof block?.type === 'string');
-  if (!isContent || !content.some(saysSomething)) {
-    throw invalidInput(field, 'a text that is not blank, or content blocks', prompt);
-  }
-  return content;
+  if (!Array.isArray(content)) throw invalidInput(field, notBlank, prompt);
+  content.forEach((block: unknown, index) => {
+    const problem = blockProblem(block);
+    if (problem) throw invalidInput(`${field}[${index}]`, problem, block);
+    if (!isUserBlock(block)) {
+      throw invalidInput(`${field}[${index}].type`, 'that of a block a user may say', block.type);
+    }
+  });
+  if (content.some(saysSomething)) return content;
+  throw invalidInput(field, notBlank, prompt);
 }
 
+const notBlank = 'a text that is not blank, or content blocks';
+
+const isUserBlock = (block: unknown): boolean => blocksIn([block]).length === 1;
+
 const saysSomething = (block: ContentBlock): boolean =>
-  block.type !== 'text' || (typeof block.text === 'string' && !isBlank(block.text));
+  block.type !== 'text' || !isBlank(block.text);
 
 /** What repair can mend is fine; what is no history at all is not. */
 export function checkHistory(history: readonly Message[]): void {
   if (!Array.isArray(history)) throw invalidInput('history', 'a list of messages', history);
-  for (const [index, message] of history.entries()) {
-    const isMessage =
-      (message?.role === 'user' || message?.role === 'assistant') &&
-      Array.isArray(message.content) &&
-      message.content.every((block: unknown) => typeof block === 'object' && block !== null);
-    if (!isMessage) {
-      throw invalidInput(
-        `history[${index}]`,
-        'a message { role: "user" | "assistant", content: blocks }',
-        message,
-      );
-    }
-  }
+  for (const [index, message] of history.entries()) checkMessage(`history[${index}]`, message);
   const [problem] = historyProblems(repairHistory(history));
   if (problem) throw invalidInput(`history: ${problem.path}`, 'a valid history', problem.problem);
+}
+
+function checkMessage(field: string, message: unknown): void {
+  const problem = messageProblem(message);
+  if (problem) throw invalidInput(`${field}${problem.path}`, problem.expected, problem.got);
 }
 
 export function checkRunId(runId: unknown): string {
@@ -52,7 +56,10 @@ export function checkSnapshot(value: unknown): {
   const snapshot = value as Partial<RunSnapshot> | null;
   const context = snapshot?.context as { schemaVersion?: unknown; settings?: unknown } | undefined;
   if (typeof snapshot !== 'object' || typeof context?.schemaVersion !== 'number') {
-    throw invalidInput('snapshot', 'a snapshot of a run (run.snapshot(), or a run id)', value);
+    throw new PawlError(
+      'snapshot_incompatible',
+      'snapshot: expected a snapshot of a run (what run.snapshot() gave), or a run id, got something else. It was left as it is.',
+    );
   }
   if (context.schemaVersion !== schemaVersion) {
     throw new PawlError(
@@ -60,6 +67,17 @@ export function checkSnapshot(value: unknown): {
       `snapshot: expected schema version ${schemaVersion}, got ${context.schemaVersion}. Resume it with the version of Pawl that saved it, or a newer one. It was left as it is.`,
     );
   }
+  if (snapshot?.status === 'stopped') {
+    throw new PawlError(
+      'snapshot_incompatible',
+      'snapshot: expected one of a run that can go on, got one of an actor that was stopped. Persist an actor before it is stopped.',
+    );
+  }
+  const problem = contextProblem(context);
+  if (problem) throw unreadable(`a run's context with ${problem.expected}, got ${problem.got}`);
   const { runId } = (context.settings ?? {}) as { readonly runId?: unknown };
   return { snapshot: snapshot as RunSnapshot, runId: checkRunId(runId) };
 }
+
+const unreadable = (what: string): PawlError =>
+  new PawlError('snapshot_incompatible', `snapshot: expected ${what}. It was left as it is.`);

@@ -8,6 +8,8 @@ export interface Saver {
   noteChange(): void;
   /** Resolves once everything noted so far is durable; rejects when it can't be saved. */
   saved(): Promise<void>;
+  /** Something was noted that is not durable yet. */
+  isBehind(): boolean;
 }
 
 export interface SaverOptions {
@@ -43,7 +45,8 @@ export function groupCommit(store: Store): { saverFor(options: SaverOptions): Sa
   };
 
   async function flush(): Promise<void> {
-    const runs = [...changed];
+    // A run that failed was stopped: its snapshot would be that of a stopped actor, which nobody can resume.
+    const runs = [...changed].filter(({ failure }) => failure === null);
     changed.clear();
     const marks = runs.map(({ noted }) => noted);
     try {
@@ -80,6 +83,7 @@ export function groupCommit(store: Store): { saverFor(options: SaverOptions): Sa
             if (run.failure || run.durable >= run.noted) settle();
             else run.waiting.push({ upTo: run.noted, settle });
           }),
+        isBehind: () => run.durable < run.noted,
       };
     },
   };

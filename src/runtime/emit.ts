@@ -1,6 +1,7 @@
 import type { AnyActorRef } from 'xstate';
 import { redactEvents } from '../core/redact.ts';
 import type { RunEvent, UnaddressedEvent } from '../core/run-event.ts';
+import { describeThrown } from '../core/stringify.ts';
 import type { AgentParts } from './agent-parts.ts';
 import { contextOf, runOf, servicesOf, useServices } from './services.ts';
 
@@ -15,8 +16,17 @@ export function emitterFor(
   return redactEvents(redactor, (event) => {
     const addressed = { ...event, runId } as RunEvent;
     listen(addressed);
-    onEvent?.(addressed);
+    if (onEvent) tellListener(onEvent, addressed);
   });
+}
+
+/** Whoever watches must not be able to break what it watches. */
+function tellListener(onEvent: (event: RunEvent) => void, event: RunEvent): void {
+  try {
+    onEvent(event);
+  } catch (error) {
+    process.emitWarning(`onEvent threw at ${event.type}: ${describeThrown(error)}`, 'PawlWarning');
+  }
 }
 
 /** How an effect tells what it does: to the run that `actor` belongs to, also to one that plain XState started. */

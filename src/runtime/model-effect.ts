@@ -9,6 +9,7 @@ import type { AttemptRef, UnaddressedEvent } from '../core/run-event.ts';
 import { describeThrown } from '../core/stringify.ts';
 import { type Delta, type Model, type ModelRequest, ProviderError } from '../providers/provider.ts';
 import type { AgentParts } from './agent-parts.ts';
+import { checkReply } from './check-reply.ts';
 import { type EffectArgs, effect, type Unmetered } from './effect.ts';
 import { emitFrom } from './emit.ts';
 import { contextOf } from './services.ts';
@@ -31,11 +32,12 @@ async function attempt(
   const stopped = (): void => emit({ type: 'model.stopped', ...ref });
   signal.addEventListener('abort', stopped, { once: true });
   try {
-    const reply = await model.call(requestFor(parts, context, input), {
+    const answer = await model.call(requestFor(parts, context, input), {
       signal,
       onDelta: (delta) => emit(deltaEvent(delta, ref)),
     });
     signal.throwIfAborted();
+    const reply = checkReply(answer);
     emit(repliedEvent(reply, settings, ref));
     return { kind: 'reply', reply };
   } catch (error) {

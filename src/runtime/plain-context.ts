@@ -6,8 +6,7 @@ import type {
   AnyStateMachine,
   Snapshot,
 } from 'xstate';
-import { PawlError } from '../core/errors.ts';
-import { schemaVersion } from '../core/run-context.ts';
+import { checkSnapshot } from './checks.ts';
 import { noteChange } from './services.ts';
 
 const noContext: object = { context: {} };
@@ -64,11 +63,5 @@ function retell(snapshot: AnyMachineSnapshot, { self }: AnyActorScope): void {
 }
 
 function assertReadable({ id }: AnyStateMachine, persisted: Snapshot<unknown>): void {
-  if (id !== 'agent-loop') return;
-  const { context } = persisted as { readonly context?: { readonly schemaVersion?: unknown } };
-  if (context?.schemaVersion === schemaVersion) return;
-  throw new PawlError(
-    'snapshot_incompatible',
-    `The snapshot has schema version ${String(context?.schemaVersion)}, this version of Pawl reads ${schemaVersion}. It was left as it is.`,
-  );
+  if (id === 'agent-loop') checkSnapshot(persisted);
 }

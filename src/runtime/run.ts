@@ -1,11 +1,11 @@
 import { createActor, type InspectionEvent, type Observer, type Snapshot } from 'xstate';
 import type { AgentLoopEvent } from '../../machines/agent-loop-events.ts';
-import { type Budget, namedLimits } from '../core/budget.ts';
+import type { Budget } from '../core/budget.ts';
 import { isApprovable, openCall } from '../core/call-steps.ts';
 import { PawlError, toFailure } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Json } from '../core/json.ts';
-import { type ContentBlock, text, toolUsesIn } from '../core/message.ts';
+import { type ContentBlock, toolUsesIn } from '../core/message.ts';
 import type { RunContext, RunInput } from '../core/run-context.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import { describeThrown } from '../core/stringify.ts';
@@ -14,8 +14,16 @@ import type { RunSnapshot } from '../stores/store.ts';
 import type { AgentMachine } from './agent-machine.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { groupCommit } from './commits.ts';
+import { checkPrompt } from './checks.ts';
 import { emitterFor } from './emit.ts';
 import { createFeed } from './feed.ts';
+import {
+  checkApproval,
+  checkCallId,
+  checkDenial,
+  checkSettlement,
+  raisedLimits,
+} from './run-checks.ts';
 import { type RunResult, resultOf } from './run-result.ts';
 import { stateName, watchSteps, watchWaits } from './run-watch.ts';
 import { meterFor, type RunServices, useServices } from './services.ts';
@@ -60,7 +68,7 @@ export interface Run {
   ): Promise<void>;
   /** Lets an interrupted call run again. @throws like `approve` */
   retry(callId: string): Promise<void>;
-  /** Adds to the next user message, after the results. @throws PawlError `run_finished` */
+  /** Adds to the next user message, after the results. @throws PawlError `run_finished`, `invalid_input` */
   steer(message: string | readonly ContentBlock[]): void;
   /** Pauses before the next model call. What runs goes on to its end. */
   pause(): void;
@@ -95,17 +103,16 @@ export function openRun(options: OpenRun): Run {
   const runId = runIdOf(source);
   const announce = emitterFor(parts, runId, feed.tell);
 
-  announce({ type: 'run.started', isResumed: 'snapshot' in source });
-  const actor = createActor(
-    options.machine,
-    'input' in source
+  const actor = createActor(options.machine, {
+    ...('input' in source
       ? { input: source.input }
-      : { input: undefined as never, snapshot: asSnapshot(source.snapshot) },
-  );
+      : { input: undefined as never, snapshot: asSnapshot(source.snapshot) }),
+    ...(options.inspect && { inspect: options.inspect }),
+  });
   throwIfUnreadable(actor.getSnapshot());
+  announce({ type: 'run.started', isResumed: 'snapshot' in source });
   if ('input' in source) announce({ type: 'state.entered', state: 'checkBudget' });
   actor.system.inspect(watchSteps(announce, actor));
-  if (options.inspect) actor.system.inspect(options.inspect);
   const contextNow = (): RunContext => actor.getSnapshot().context;
   const isOver = (): boolean => actor.getSnapshot().status !== 'active' || closed !== null;
 
@@ -120,8 +127,12 @@ export function openRun(options: OpenRun): Run {
     options.onClosed();
     resolveResult(closed);
   };
-  const fail = (failure: Failure): void => {
+  const stop = (): void => {
+    left = snapshotNow();
     actor.stop();
+  };
+  const fail = (failure: Failure): void => {
+    stop();
     close('failed', failure);
   };
 
@@ -131,7 +142,10 @@ export function openRun(options: OpenRun): Run {
     step: () => ({ snapshot: snapshotNow(), ended: contextNow().status }),
     onFailed: (error) => fail(toFailure(error)),
   });
-  const snapshotNow = (): RunSnapshot => actor.getPersistedSnapshot() as unknown as RunSnapshot;
+  // The run as it was when it was stopped: nobody can go on from the snapshot of a stopped actor.
+  let left: RunSnapshot | null = null;
+  const snapshotNow = (): RunSnapshot =>
+    left ?? (actor.getPersistedSnapshot() as unknown as RunSnapshot);
   const services: RunServices = {
     ...saver,
     meter: meterFor(actor),
@@ -199,7 +213,9 @@ export function openRun(options: OpenRun): Run {
         void result.then(() => leave('ended'));
         look();
       }),
-    async approve(callId, { input, argumentsHash } = {}) {
+    async approve(callId, approval = {}) {
+      checkApproval(callId, approval);
+      const { input, argumentsHash } = approval;
       const waits = waitOf(callId, 'approval');
       if (waits.for !== 'approval') return;
       const hash = argumentsHash ?? waits.argumentsHash;
@@ -213,32 +229,41 @@ export function openRun(options: OpenRun): Run {
       });
     },
     async deny(callId, reason) {
+      checkDenial(callId, reason);
       waitOf(callId, 'approval');
       await decide({ type: 'approval.denied', callId, ...(reason !== undefined && { reason }) });
     },
-    async settle(callId, { content, isError = false }) {
+    async settle(callId, outcome) {
+      checkSettlement(callId, outcome);
+      const { content, isError = false } = outcome;
       waitOf(callId, 'settlement');
       await decide({ type: 'call.settled', callId, content, isError });
     },
     async retry(callId) {
+      checkCallId(callId);
       waitOf(callId, 'settlement');
       await decide({ type: 'call.retried', callId });
     },
-    steer: (message) => send({ type: 'message.steered', content: contentOf(message) }),
+    steer: (message) => send({ type: 'message.steered', content: checkPrompt(message, 'message') }),
     pause: () => send({ type: 'run.paused' }),
     resume: () => send({ type: 'run.resumed' }),
-    raiseBudget: (budget) => send({ type: 'budget.raised', limits: namedLimits(budget) }),
+    raiseBudget(budget) {
+      const { models } = contextNow().settings;
+      send({ type: 'budget.raised', limits: raisedLimits(budget, models) });
+    },
     cancel(reason) {
       if (isOver()) return;
       actor.send({ type: 'run.cancelled', ...(reason !== undefined && { reason }) });
     },
     snapshot: snapshotNow,
     async suspend() {
-      await saver.saved();
+      // What changed while it was being saved has to be saved too: after the stop it is too late.
+      do await saver.saved();
+      while (saver.isBehind());
       const snapshot = snapshotNow();
       if (!isOver()) {
+        stop();
         close('suspended');
-        actor.stop();
       }
       return snapshot;
     },
@@ -315,9 +340,6 @@ function notAwaiting(context: RunContext, callId: string, kind: Wait['for']): Pa
       )
     : new PawlError('unknown_tool_use', `There is no tool use "${callId}" in this run.`);
 }
-
-const contentOf = (message: string | readonly ContentBlock[]): readonly ContentBlock[] =>
-  typeof message === 'string' ? [text(message)] : message;
 
 const reasonOf = (reason: unknown): string => describeThrown(reason);
 

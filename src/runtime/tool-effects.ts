@@ -101,8 +101,8 @@ async function run(
     }
     const parsed = await work.tool.parse(work.input);
     if (!parsed.ok) return done(errorResult(callId, parsed.problem));
-    // A person may put other arguments in place of the model's, but no person overrules a policy that denies.
-    if (work.call?.editedInput && (await permissionFor(parts, work)) === 'deny') {
+    // Arguments and policy may have changed since it was asked, and no person overrules a policy that denies.
+    if (approvedHash !== null && (await permissionFor(parts, work)) === 'deny') {
       return done(deniedByPolicy(work));
     }
     return await callTool(parts, args, { ...work, tool: work.tool }, parsed.value);

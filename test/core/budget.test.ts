@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Budget,
+  codeOfLimit,
+  describeLimit,
+  type LimitName,
+  limitsOf,
+  namedLimits,
+} from '../../src/core/budget.ts';
+import { PawlError } from '../../src/core/errors.ts';
+
+const unlimited = {
+  maxInputTokens: null,
+  maxOutputTokens: null,
+  maxTotalTokens: null,
+  maxCostMicros: null,
+  maxActiveMs: null,
+  maxToolCalls: null,
+};
+const integerFields = [
+  'maxTurns',
+  'maxInputTokens',
+  'maxOutputTokens',
+  'maxTotalTokens',
+  'maxToolCalls',
+  'maxRepeats',
+  'maxMalformedReplies',
+] as const;
+const fields = [...integerFields, 'maxCostUsd', 'maxActiveMs'] as const;
+
+function thrownBy(action: () => unknown): unknown {
+  try {
+    return action();
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('limitsOf', () => {
+  it.each<[string, Budget, object]>([
+    ['nothing: the three defaults', {}, {}],
+    ['undefined: the default', { maxTurns: undefined as unknown as number }, {}],
+    ['a number', { maxTurns: 7 }, { maxTurns: 7 }],
+    ['zero', { maxTurns: 0 }, { maxTurns: 0 }],
+    [
+      'Infinity: no limit, not the default',
+      { maxTurns: Number.POSITIVE_INFINITY },
+      { maxTurns: null },
+    ],
+    ['dollars as micro-dollars', { maxCostUsd: 0.29 }, { maxCostMicros: 290_000 }],
+    ['Infinity dollars', { maxCostUsd: Number.POSITIVE_INFINITY }, { maxCostMicros: null }],
+    ['a part of a millisecond', { maxActiveMs: 1.5 }, { maxActiveMs: 1.5 }],
+  ])('reads %s', (_, budget, changed) => {
+    expect(limitsOf(budget)).toEqual({
+      ...unlimited,
+      maxTurns: 50,
+      maxRepeats: 3,
+      maxMalformedReplies: 3,
+      ...changed,
+    });
+  });
+
+  it('survives JSON', () => {
+    const everything = Object.fromEntries(fields.map((name) => [name, Number.POSITIVE_INFINITY]));
+    const limits = limitsOf(everything);
+    expect(JSON.parse(JSON.stringify(limits))).toEqual(limits);
+    expect(Object.values(limits)).toEqual(fields.map(() => null));
+  });
+});
+
+describe('namedLimits', () => {
+  it('names nothing else, so that raising one limit leaves the others', () => {
+    expect(namedLimits({ maxTurns: 9, maxCostUsd: 1 })).toEqual({
+      maxTurns: 9,
+      maxCostMicros: 1_000_000,
+    });
+    expect(namedLimits({})).toEqual({});
+  });
+
+  it.each<[string, unknown]>([
+    ...fields.flatMap((name): [string, unknown][] =>
+      [Number.NaN, -1, -0.1, Number.NEGATIVE_INFINITY, '5', null, true, [5], 5n].map((value) => [
+        name,
+        value,
+      ]),
+    ),
+    ...integerFields.flatMap((name): [string, unknown][] =>
+      [0.5, 1.5, 2 ** 53].map((value) => [name, value]),
+    ),
+    ['maxTurn', 5],
+    ['maxCostMicros', 5],
+    ['constructor', 5],
+    ['__proto__', 5],
+    ['', 5],
+    ['unknown', undefined],
+  ])('refuses %s of %s, and names the field', (name, value) => {
+    const budget = Object.fromEntries([[name, value]]);
+    const error = thrownBy(() => namedLimits(budget, 'limits'));
+    expect(error).toBeInstanceOf(PawlError);
+    expect(error).toMatchObject({ code: 'invalid_input' });
+    expect((error as PawlError).message).toContain(`limits.${name}: expected `);
+  });
+
+  it('takes any whole number from 0 up, and gives it back', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...integerFields), fc.maxSafeNat(), (name, value) => {
+        expect(namedLimits({ [name]: value })).toEqual({ [name]: value });
+      }),
+    );
+  });
+});
+
+it.each<[LimitName, string]>([
+  ['maxTurns', 'budget_exceeded'],
+  ['maxInputTokens', 'budget_exceeded'],
+  ['maxOutputTokens', 'budget_exceeded'],
+  ['maxTotalTokens', 'budget_exceeded'],
+  ['maxCostMicros', 'budget_exceeded'],
+  ['maxToolCalls', 'budget_exceeded'],
+  ['maxMalformedReplies', 'budget_exceeded'],
+  ['maxActiveMs', 'run_timeout'],
+  ['maxRepeats', 'loop_detected'],
+  ['maxContinuations', 'output_truncated'],
+  ['maxReplyTokens', 'output_truncated'],
+  ['contextWindow', 'context_exceeded'],
+])('the limit %s ends a run with %s, and is described with its numbers', (name, code) => {
+  expect(codeOfLimit(name)).toBe(code);
+  const sentence = describeLimit({ name, used: 1_234, max: 567 });
+  expect(sentence).toContain(`${name} was reached: 1234 of 567 `);
+  expect(sentence).not.toContain('undefined');
+});
