@@ -334,7 +334,7 @@ describe('the notice of a repeat', () => {
     );
     const [first, second] = contents(closedAfter(context));
     expect(first).toBe('found 3');
-    expect(second).toContain(`found 4\n\n[The same call was made 2 times in a row. ${notice}`);
+    expect(second).toContain(`found 4\n\n[The same calls were made 2 times in a row. ${notice}`);
   });
 
   it('is told beside blocks, beside nothing, and beside an error', () => {
