@@ -133,7 +133,7 @@ export function toolOutcome(event: Event): ToolOutcome {
   const { actorId, error } = event as ErrorActorEvent<unknown>;
   const callId = actorId.slice('tool.'.length);
   const result = errorResult(callId, `The call failed: ${describeThrown(error)}`);
-  return { callId, result, ending: 'failed', costMicros: 0, activeMs: 0 };
+  return { callId, result, ending: 'failed', costMicros: null, activeMs: 0 };
 }
 
 /** An edit stays in the run's context: children hold no payload. */

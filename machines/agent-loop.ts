@@ -5,15 +5,7 @@
  * effects are named here and get their bodies in `src/runtime`. Everything in context is plain JSON.
  * Picture: visualizations/agent-loop.svg, generated from this file.
  */
-import {
-  assign,
-  type DoneActorEvent,
-  emit,
-  enqueueActions,
-  sendTo,
-  setup,
-  stopChild,
-} from 'xstate';
+import { assign, type DoneActorEvent, enqueueActions, sendTo, setup, stopChild } from 'xstate';
 import * as calls from '../src/core/call-steps.ts';
 import { readMeter } from '../src/core/ledger.ts';
 import * as model from '../src/core/model-steps.ts';
@@ -30,7 +22,7 @@ import * as spending from '../src/core/spending.ts';
 import * as events from './agent-loop-events.ts';
 import { modelCall } from './model-call.ts';
 import { notProvided } from './not-provided.ts';
-import { blocksIn, textOrNull } from './received.ts';
+import { blocksIn, isWait, textOrNull } from './received.ts';
 import { type ToolCallEvent, toolCall } from './tool-call.ts';
 
 const startRun = ({ input }: { input: RunInput }): RunContext => startContext(input);
@@ -146,7 +138,10 @@ export const agentLoop = setup({
       cancelReason: textOrNull(events.as(event, 'run.cancelled').reason),
     })),
     endAs: assign((_, { status }: { status: EndStatus }) => ({ status })),
-    askPerson: emit(({ event }) => events.as(event, 'call.waits')),
+    askPerson: enqueueActions(({ event, enqueue }) => {
+      const report = events.as(event, 'call.waits');
+      if (isWait(report.wait)) enqueue.emit(report);
+    }),
     warnNearLimits: enqueueActions(({ context, enqueue }) => {
       const near = spending.newWarnings(context);
       for (const limit of near) enqueue.emit({ type: 'limit.near', limit });
@@ -251,7 +246,11 @@ export const agentLoop = setup({
           always: [
             { guard: 'isRefusal', target: '#agent-loop.refused' },
             { guard: 'wantsTools', target: 'executeTools' },
-            { guard: 'mayCompact', target: 'compactContext' },
+            {
+              guard: 'mayCompact',
+              target: 'compactContext',
+              actions: ['countContinuation', 'askToGoOn'],
+            },
             { guard: 'isContextFull', target: '#agent-loop.exhausted', actions: 'keepFullWindow' },
             { guard: 'isTextCut', target: '#agent-loop.exhausted', actions: 'keepCut' },
             {

@@ -135,11 +135,14 @@ export const toolCall = setup({
       ),
     })),
     answerError: assign(({ context, event }) => ({
-      outcome: answer(
-        context,
-        errorResult(context.callId, describeThrown((event as ErrorActorEvent<unknown>).error)),
-        'failed',
-      ),
+      outcome: {
+        ...answer(
+          context,
+          errorResult(context.callId, describeThrown((event as ErrorActorEvent<unknown>).error)),
+          'failed',
+        ),
+        costMicros: null,
+      },
     })),
     answerDenial: assign(({ context, event }) => ({
       outcome: answer(
@@ -149,12 +152,15 @@ export const toolCall = setup({
       ),
     })),
     takeSettlement: assign(({ context, event }) => ({
-      outcome: answer(context, settlement(context, as(event, 'call.settled')), 'settled'),
+      outcome: {
+        ...answer(context, settlement(context, as(event, 'call.settled')), 'settled'),
+        costMicros: null,
+      },
     })),
     takeResult: assign(({ context, event }) => ({
       outcome: {
         ...answer(context, resultIn(event), runOutcome(event).kind === 'done' ? 'done' : 'failed'),
-        costMicros: costIn(event),
+        costMicros: costIn(context, event),
         activeMs: runOutcome(event).activeMs,
       },
     })),
@@ -344,9 +350,10 @@ function resultIn(event: Event): ToolResult | null {
   return outcome.kind === 'done' || outcome.kind === 'failed' ? outcome.result : null;
 }
 
-function costIn(event: Event): number {
+/** Known only when the first attempt gave a result: what others spent before they failed, nobody knows. */
+function costIn({ attempt }: ToolCallContext, event: Event): number | null {
   const outcome = runOutcome(event);
-  return outcome.kind === 'done' ? outcome.costMicros : 0;
+  return outcome.kind === 'done' && attempt === 1 ? outcome.costMicros : null;
 }
 
 function retryAtIn(event: Event): number {

@@ -71,7 +71,8 @@ const budgetFields: readonly (keyof Budget)[] = [
 
 /** The limits that a budget names, and no others. @throws PawlError `invalid_input` */
 export function namedLimits(budget: Budget, field = 'budget'): Partial<Limits> {
-  if (!isJsonObject(budget)) throw invalidInput(field, 'an object of limits', budget);
+  const given: unknown = budget;
+  if (!isJsonObject(given)) throw invalidInput(field, 'an object of limits', given);
   for (const [name, value] of Object.entries(budget)) checkField(field, name, value);
   const { maxCostUsd, ...rest } = budget;
   const named = {

@@ -167,7 +167,9 @@ export function settleCall(context: RunContext, outcome: ToolOutcome): Change {
       result: { ...result, tool_use_id: callId },
     }),
     ledger: ledgers.readMeter(
-      ledgers.settle(context.ledger, reservationOf(callId), costOf(costMicros)),
+      costMicros === null
+        ? ledgers.charge(context.ledger, reservationOf(callId))
+        : ledgers.settle(context.ledger, reservationOf(callId), costOf(costMicros)),
       activeMs,
     ),
   };

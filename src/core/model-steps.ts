@@ -17,6 +17,7 @@ import {
   allInputTokens,
   firstAttempt,
   type ModelReply,
+  type StopReason,
 } from './reply.ts';
 import { isCut } from './routing.ts';
 import { modelOf, type RunContext, toolNamed } from './run-context.ts';
@@ -37,6 +38,8 @@ export function beginModelCall(context: RunContext, kind: 'turn' | 'wrapUp'): Ch
     contextTokens: context.contextTokens + (added.length > 0 ? tokensAtMost(added) : 0),
     steered: [],
     replyCap: amount.outputTokens,
+    // A limit that was raised holds no longer; the one that a last answer is given for does.
+    limit: kind === 'wrapUp' ? context.limit : null,
     ledger: ledgers.reserve(context.ledger, reservation, amount),
   };
 }
@@ -153,7 +156,10 @@ function repeatsIn(
 /** A cut text is taken up by a plain wish of the user; after other cuts the transcript itself says how to go on. */
 export const askToGoOn = ({ steered, stopReason, cutCalls }: RunContext): Change => ({
   steered:
-    stopReason === 'max_tokens' && cutCalls === 0
+    isTextCut(stopReason) && cutCalls === 0
       ? [...steered, text('Please continue where you stopped.')]
       : steered,
 });
+
+const isTextCut = (reason: StopReason | null): boolean =>
+  reason === 'max_tokens' || reason === 'model_context_window_exceeded';

@@ -110,9 +110,8 @@ export const windowReached = (context: RunContext): LimitReached => {
 export const newWarnings = (context: RunContext): readonly LimitReached[] =>
   limitsNear(context.ledger, warnAtShare).filter(({ name }) => !context.warned.includes(name));
 
-/** A limit holds no longer once it was raised, or the loop that it ended is forgiven. */
+/** The loop that a limit ended is forgiven once the limit is raised. */
 export const forgiven = (limits: Partial<Limits>): Partial<RunContext> => ({
   ...(limits.maxRepeats !== undefined && { repeats: 0 }),
   ...(limits.maxMalformedReplies !== undefined && { malformedReplies: 0 }),
-  limit: null,
 });

@@ -60,7 +60,8 @@ export interface ToolOutcome {
   readonly callId: string;
   readonly result: ToolResult;
   readonly ending: ToolEnding;
-  readonly costMicros: number;
+  /** Null: not known, as an attempt failed or was stopped. The call is then charged as it was reserved. */
+  readonly costMicros: number | null;
   readonly activeMs: number;
 }
 

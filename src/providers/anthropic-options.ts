@@ -82,11 +82,14 @@ const optionNames: readonly (keyof AnthropicOptions)[] = [
 function checkShapes(options: AnthropicOptions): void {
   const { apiKey, baseURL, thinking, serverTools, headers, extraBody } = options;
   // Not shown: a message is the first place where a key would leak.
-  check.checkText('apiKey', apiKey === undefined ? undefined : typeof apiKey === 'string' ? '' : null);
+  check.checkText(
+    'apiKey',
+    apiKey === undefined ? undefined : typeof apiKey === 'string' ? '' : null,
+  );
   check.checkText('baseURL', baseURL);
   check.checkPrice('price', options.price);
   if (thinking !== undefined) {
-    check.checkFields('thinking', thinking, ['type', 'budgetTokens', 'display']);
+    check.checkFields('thinking', thinking, ['type', 'budgetTokens']);
     check.checkOneOf('thinking.type', thinking.type ?? null, ['adaptive', 'enabled', 'disabled']);
   }
   check.checkTexts('stopSequences', options.stopSequences);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { limitsOf } from '../core/budget.ts';
 import { PawlError } from '../core/errors.ts';
+import { repairHistory } from '../core/history.ts';
 import { microsOfUsd } from '../core/price.ts';
 import { redactor } from '../core/redact.ts';
 import { defaultRetry } from '../core/retry.ts';
@@ -149,7 +150,9 @@ function inputOf(
     retry: { ...defaultRetry, ...options.retry },
     compactAtTokens: options.compaction?.atTokens ?? null,
   };
-  return { settings, limits, messages: [...history, { role: 'user', content }] };
+  // Repaired here already: what repair adds to a request would be missing in the bound on its tokens.
+  const messages = repairHistory([...history, { role: 'user', content }]);
+  return { settings, limits, messages };
 }
 
 const modelSettings = (model: Model): ModelSettings => ({

@@ -10,10 +10,14 @@ import { ProviderError } from '../providers/provider.ts';
 export function checkReply(reply: ModelReply): ModelReply {
   const problem = replyProblem(reply);
   if (problem === null) return reply;
-  throw new ProviderError('invalid_response', `The model gave no usable reply: expected ${problem}.`, {
-    isRetryable: false,
-    mayHaveBilled: true,
-  });
+  throw new ProviderError(
+    'invalid_response',
+    `The model gave no usable reply: expected ${problem}.`,
+    {
+      isRetryable: false,
+      mayHaveBilled: true,
+    },
+  );
 }
 
 function replyProblem(reply: unknown): string | null {
@@ -32,4 +36,6 @@ function replyProblem(reply: unknown): string | null {
 
 const isUsage = (usage: unknown): boolean =>
   isJsonObject(usage) &&
-  Object.keys(noUsage).every((name) => Number.isSafeInteger(usage[name]) && Number(usage[name]) >= 0);
+  Object.keys(noUsage).every(
+    (name) => Number.isSafeInteger(usage[name]) && Number(usage[name]) >= 0,
+  );

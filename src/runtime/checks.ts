@@ -1,8 +1,9 @@
 /** Refuses bad input of callers before any effect: which field, what was expected, what was got. */
-import { invalidInput, PawlError } from '../core/errors.ts';
+
 import { blocksIn } from '../../machines/received.ts';
 import { blockProblem, messageProblem } from '../core/block-shape.ts';
 import { contextProblem } from '../core/context-shape.ts';
+import { invalidInput, PawlError } from '../core/errors.ts';
 import { historyProblems, repairHistory } from '../core/history.ts';
 import { type ContentBlock, isBlank, type Message, text } from '../core/message.ts';
 import { schemaVersion } from '../core/run-context.ts';
@@ -12,13 +13,13 @@ import type { Prompt } from './agent-options.ts';
 export function checkPrompt(prompt: Prompt, field = 'prompt'): readonly ContentBlock[] {
   const content = typeof prompt === 'string' ? [text(prompt)] : prompt;
   if (!Array.isArray(content)) throw invalidInput(field, notBlank, prompt);
-  content.forEach((block: unknown, index) => {
+  for (const [index, block] of content.entries()) {
     const problem = blockProblem(block);
     if (problem) throw invalidInput(`${field}[${index}]`, problem, block);
     if (!isUserBlock(block)) {
       throw invalidInput(`${field}[${index}].type`, 'that of a block a user may say', block.type);
     }
-  });
+  }
   if (content.some(saysSomething)) return content;
   throw invalidInput(field, notBlank, prompt);
 }

@@ -6,6 +6,7 @@ import {
   type PromiseSnapshot,
 } from 'xstate';
 import { isRestored, noteRestored } from './plain-context.ts';
+import { raceTimeout } from './race.ts';
 import { servicesOf } from './services.ts';
 
 export interface EffectArgs<Input> {
@@ -33,7 +34,10 @@ export function effect<Output extends { readonly activeMs: number }, Input>(
     signal.throwIfAborted();
     meter.begin();
     try {
-      return metered(await act({ input, signal, self }));
+      // What does not listen to its signal would keep the meter, and its timer, for ever.
+      return metered(
+        await raceTimeout(act({ input, signal, self }), Number.POSITIVE_INFINITY, signal),
+      );
     } finally {
       meter.end();
     }

@@ -28,23 +28,31 @@ async function attempt(
   const ref: AttemptRef = { turn: input.turn, attempt: input.attempt, model: settings.id };
   const emit = emitFrom(parts, self);
 
-  emit({ type: 'model.started', ...ref });
   const stopped = (): void => emit({ type: 'model.stopped', ...ref });
+  // Whoever hears an event may cancel the run in it: each attempt still gets one end.
+  const end = (event: UnaddressedEvent): void => {
+    signal.removeEventListener('abort', stopped);
+    emit(event);
+  };
   signal.addEventListener('abort', stopped, { once: true });
   try {
+    emit({ type: 'model.started', ...ref });
+    signal.throwIfAborted();
     const answer = await model.call(requestFor(parts, context, input), {
       signal,
-      onDelta: (delta) => emit(deltaEvent(delta, ref)),
+      onDelta: (delta) => {
+        if (!signal.aborted) emit(deltaEvent(delta, ref));
+      },
     });
     signal.throwIfAborted();
     const reply = checkReply(answer);
-    emit(repliedEvent(reply, settings, ref));
+    end(repliedEvent(reply, settings, ref));
     return { kind: 'reply', reply };
   } catch (error) {
     signal.throwIfAborted();
     const outcome = failed(parts, context, input, error);
     const { failure, isRetryable, retryAt } = outcome;
-    emit({ type: 'model.failed', ...ref, failure, isRetryable, retryAt });
+    end({ type: 'model.failed', ...ref, failure, isRetryable, retryAt });
     return outcome;
   } finally {
     signal.removeEventListener('abort', stopped);

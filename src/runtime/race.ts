@@ -1,6 +1,14 @@
 /** Thrown by `raceTimeout` when the time is up. */
 export const timedOut = Symbol('timed out');
 
+/** Empty once the race is decided: work that never settles then holds nothing of the run that waited for it. */
+interface Race<Value> {
+  waiting: {
+    readonly resolve: (value: Value) => void;
+    readonly reject: (error: unknown) => void;
+  } | null;
+}
+
 /**
  * Settles with `work`, rejects with `timedOut` after `timeoutMs`, or with the signal's reason once it fires, whichever
  * comes first. What `work` does later is dropped: no rejection of it is left unhandled, no timer or listener stays.
@@ -18,13 +26,25 @@ export function raceTimeout<Value>(
     const finish = (settle: () => void): void => {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
+      race.waiting = null;
       settle();
     };
+    const race: Race<Value> = {
+      waiting: {
+        resolve: (value) => finish(() => resolve(value)),
+        reject: (error) => finish(() => reject(error)),
+      },
+    };
     signal.addEventListener('abort', stop, { once: true });
-    work.then(
-      (value) => finish(() => resolve(value)),
-      (error: unknown) => finish(() => reject(error)),
-    );
+    follow(work, race);
     if (signal.aborted) stop();
   });
+}
+
+/** Apart from the race itself, so that what `work` holds on to is `race` and no more. */
+function follow<Value>(work: Promise<Value>, race: Race<Value>): void {
+  work.then(
+    (value) => race.waiting?.resolve(value),
+    (error: unknown) => race.waiting?.reject(error),
+  );
 }

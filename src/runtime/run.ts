@@ -13,8 +13,8 @@ import type { Wait } from '../core/tool-call.ts';
 import type { RunSnapshot } from '../stores/store.ts';
 import type { AgentMachine } from './agent-machine.ts';
 import type { AgentParts } from './agent-parts.ts';
-import type { groupCommit } from './commits.ts';
 import { checkPrompt } from './checks.ts';
+import type { groupCommit } from './commits.ts';
 import { emitterFor } from './emit.ts';
 import { createFeed } from './feed.ts';
 import {
@@ -27,6 +27,7 @@ import {
 import { type RunResult, resultOf } from './run-result.ts';
 import { stateName, watchSteps, watchWaits } from './run-watch.ts';
 import { meterFor, type RunServices, useServices } from './services.ts';
+import { whenAborted } from './shared-signal.ts';
 import { createSlots } from './slots.ts';
 
 /** A call that waits for a person. */
@@ -117,11 +118,12 @@ export function openRun(options: OpenRun): Run {
   const isOver = (): boolean => actor.getSnapshot().status !== 'active' || closed !== null;
 
   let closed: RunResult | null = null;
+  let leaveSignal = (): void => {};
   const { promise: result, resolve: resolveResult } = deferred<RunResult>();
   const close = (status: RunResult['status'], failure: Failure | null = null): void => {
     if (closed) return;
     closed = redacted(parts, resultOf(contextNow(), status, failure));
-    options.signal?.removeEventListener('abort', onAbort);
+    leaveSignal();
     if (status !== 'suspended') announce({ type: 'run.ended', status, reason: closed.reason });
     feed.end();
     options.onClosed();
@@ -186,7 +188,7 @@ export function openRun(options: OpenRun): Run {
 
   if ('input' in source) saver.noteChange();
   actor.start();
-  options.signal?.addEventListener('abort', onAbort, { once: true });
+  if (options.signal && !isOver()) leaveSignal = whenAborted(options.signal, onAbort);
   if (options.signal?.aborted) onAbort();
 
   return {

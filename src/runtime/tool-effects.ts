@@ -6,7 +6,7 @@ import { errorResult, type ToolUse, toolUsesIn } from '../core/message.ts';
 import { delayBeforeRetryMs } from '../core/retry.ts';
 import type { RunOutcome, ToolCall, Validation, Verdict } from '../core/tool-call.ts';
 import { argumentsHash } from '../tools/arguments-hash.ts';
-import { decide } from '../tools/permissions.ts';
+import { decide, isDeniedStill } from '../tools/permissions.ts';
 import type { Tool } from '../tools/tool.ts';
 import { failureOf, resultOf, timeoutResult } from '../tools/tool-result.ts';
 import type { AgentParts } from './agent-parts.ts';
@@ -102,7 +102,10 @@ async function run(
     const parsed = await work.tool.parse(work.input);
     if (!parsed.ok) return done(errorResult(callId, parsed.problem));
     // Arguments and policy may have changed since it was asked, and no person overrules a policy that denies.
-    if (approvedHash !== null && (await permissionFor(parts, work)) === 'deny') {
+    if (
+      approvedHash !== null &&
+      (await isDeniedStill(parts.permissions, work.tool, parsed.value))
+    ) {
       return done(deniedByPolicy(work));
     }
     return await callTool(parts, args, { ...work, tool: work.tool }, parsed.value);
@@ -123,13 +126,16 @@ async function callTool(
   { tool, input, call, runId, turn }: Work & { readonly tool: Tool },
   value: unknown,
 ): Promise<Unmetered<RunOutcome>> {
+  // The run may have been stopped while the arguments were checked: then the body must not begin.
+  signal.throwIfAborted();
   const emit = emitFrom(parts, self);
   const maxChars = tool.maxOutputChars ?? parts.maxOutputChars;
   const aborts = new AbortController();
   const abort = (): void => aborts.abort(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
-  emit({ type: 'tool.started', callId, name: tool.name, input, attempt });
   try {
+    emit({ type: 'tool.started', callId, name: tool.name, input, attempt });
+    signal.throwIfAborted();
     const work = invoke(tool, value, {
       signal: aborts.signal,
       idempotencyKey: `${runId}/${turn}/${callId}`,

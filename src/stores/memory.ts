@@ -1,3 +1,4 @@
+import { checkBoolean, checkFields } from '../core/check.ts';
 import type { SavedRun, Store } from './store.ts';
 
 export interface MemoryStoreOptions {
@@ -5,8 +6,11 @@ export interface MemoryStoreOptions {
   readonly keepsEnded?: boolean;
 }
 
-/** Keeps runs in this process, for as long as it lives. */
-export function memoryStore({ keepsEnded = true }: MemoryStoreOptions = {}): Store {
+/** Keeps runs in this process, for as long as it lives. @throws PawlError `invalid_input` */
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  checkFields('options', options, ['keepsEnded']);
+  checkBoolean('keepsEnded', options.keepsEnded);
+  const { keepsEnded = true } = options;
   const runs = new Map<string, SavedRun>();
   return {
     async save(steps) {

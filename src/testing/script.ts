@@ -1,3 +1,4 @@
+import { invalidInput } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 
 /** One answer of the scripted model that is a message. Without any content it is an empty end_turn. */
@@ -50,6 +51,17 @@ export type ScriptedReply = string | ScriptedMessage | ScriptedError | ScriptedS
 export type Script =
   | readonly ScriptedReply[]
   | ((request: ScriptedRequest) => ScriptedReply | Promise<ScriptedReply>);
+
+/** @throws PawlError `invalid_input` */
+export function checkScript(script: unknown): void {
+  if (typeof script === 'function') return;
+  if (!Array.isArray(script))
+    throw invalidInput('script', 'a list of replies, or a function', script);
+  for (const [index, reply] of script.entries()) {
+    if (typeof reply === 'string' || isJsonObject(reply)) continue;
+    throw invalidInput(`script[${index}]`, 'a text or a reply object', reply);
+  }
+}
 
 /** A request that kept the API's rules. `number` counts them from 1. */
 export interface ScriptedRequest {

@@ -1,3 +1,4 @@
+import * as check from '../core/check.ts';
 import { historyProblems } from '../core/history.ts';
 import { isJsonObject } from '../core/json.ts';
 import type { ContentBlock } from '../core/message.ts';
@@ -10,6 +11,7 @@ import {
   ProviderError,
 } from '../providers/provider.ts';
 import {
+  checkScript,
   readStreamEvents,
   type Script,
   type ScriptedError,
@@ -43,6 +45,8 @@ export interface ScriptedModel extends Model {
  * history that an API would refuse, fail with `provider_invalid_request`. `pawl/testing` has the same script as a server.
  */
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): ScriptedModel {
+  checkScript(script);
+  checkOptions(options);
   const requests: ModelRequest[] = [];
   const usedToolUseIds = new Set<string>();
   const id = options.id ?? 'scripted';
@@ -75,6 +79,17 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     },
   };
 }
+
+function checkOptions(options: ScriptedModelOptions): void {
+  check.checkFields('options', options, optionNames);
+  check.checkText('id', options.id);
+  check.checkPrice('price', options.price);
+  check.checkWhole('maxOutputTokens', options.maxOutputTokens, 1);
+  check.checkWhole('minOutputTokens', options.minOutputTokens, 1);
+  check.checkWhole('contextWindow', options.contextWindow, 1);
+}
+
+const optionNames = ['id', 'price', 'maxOutputTokens', 'minOutputTokens', 'contextWindow'];
 
 /** The last message may be the model's own when its turn was paused. */
 const endsPaused = ({ messages }: ModelRequest): boolean => messages.at(-1)?.role === 'assistant';
@@ -156,7 +171,7 @@ async function playStream(
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 
 function toReply({

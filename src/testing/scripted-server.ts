@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { isJsonObject } from '../core/json.ts';
 import { requestProblems } from './request-rules.ts';
 import {
+  checkScript,
   readStreamEvents,
   type Script,
   type ScriptedError,
@@ -50,8 +51,10 @@ const maxRequestBytes = 32 * 1024 * 1024;
  *
  * A call that breaks a rule of the API, and a call beyond the end of the script, get a 400 that
  * says why.
+ * @throws PawlError `invalid_input`
  */
 export async function startScriptedServer(script: Script): Promise<ScriptedServer> {
+  checkScript(script);
   const session: Session = { script, requests: [], rejected: [], sent: [], toolUseIds: new Set() };
   const server = createServer((request, response) => {
     handle(session, request, response).catch((error) => {

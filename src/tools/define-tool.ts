@@ -33,7 +33,7 @@ export interface ToolDefinition<Schema extends InputSchema> {
   readonly maxRetries?: number;
   /** Most calls at once in one run, at least 1. Default: Infinity. */
   readonly concurrency?: number;
-  /** Most that one call spends itself, in US dollars. Default: 0. */
+  /** Most that one call spends itself, with all its attempts, in US dollars. Default: 0. */
   readonly maxCostUsd?: number;
   /** Calling it again with the same input is not a loop: polling, waiting. Default: false. */
   readonly repeatable?: boolean;

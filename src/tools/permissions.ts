@@ -53,6 +53,20 @@ export async function decide(
   return permissions.otherwise ?? (tool.effect === 'read' ? 'allow' : 'ask');
 }
 
+/**
+ * Whether a call that a person has approved is denied all the same; never throws. Conditions of `ask` and `allow` are
+ * put only where the answer depends on them: what they ask for has been answered.
+ */
+export async function isDeniedStill(
+  permissions: Permissions,
+  tool: RuledTool,
+  input: unknown,
+): Promise<boolean> {
+  const { deny = [], otherwise } = permissions;
+  const deciding: Permissions = otherwise === 'deny' ? permissions : { deny, otherwise: 'allow' };
+  return (await decide(deciding, tool, input)) === 'deny';
+}
+
 async function appliesTo(
   rule: Rule,
   { name, effect }: RuledTool,

@@ -37,7 +37,10 @@ export interface Tool {
   readonly maxRetries: number;
   /** Most calls of this tool at once, in one run. */
   readonly concurrency: number;
-  /** Most that one call spends itself, in US dollars. Reserved before the call, charged by `costUsd` of its result. */
+  /**
+   * Most that one call spends itself, with all its attempts, in US dollars. Reserved before the call. Charged by the
+   * `costUsd` of its result; in full when an attempt failed or was stopped, since what it spent is not known.
+   */
   readonly maxCostUsd: number;
   /** Calling it again with the same input is not a loop. */
   readonly isRepeatable: boolean;

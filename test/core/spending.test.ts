@@ -201,10 +201,10 @@ it('warns once of each limit that is nearly reached', () => {
 });
 
 it.each<[Partial<Limits>, Partial<RunContext>]>([
-  [{ maxRepeats: 5 }, { repeats: 0, limit: null }],
-  [{ maxRepeats: null }, { repeats: 0, limit: null }],
-  [{ maxMalformedReplies: 5 }, { malformedReplies: 0, limit: null }],
-  [{ maxTurns: 5 }, { limit: null }],
+  [{ maxRepeats: 5 }, { repeats: 0 }],
+  [{ maxRepeats: null }, { repeats: 0 }],
+  [{ maxMalformedReplies: 5 }, { malformedReplies: 0 }],
+  [{ maxTurns: 5 }, {}],
 ])('raising %j forgives just that', (limits, expected) => {
   expect(forgiven(limits)).toEqual(expected);
 });

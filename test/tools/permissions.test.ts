@@ -6,6 +6,7 @@ import {
   checkPermissions,
   type Decision,
   decide,
+  isDeniedStill,
   type Permissions,
   type Rule,
   type RuledTool,
@@ -194,6 +195,20 @@ it('decides the same in whatever order the sound rules of a list are', async () 
       expect(await decide(toPermissions(turned), tool, {})).toBe(first);
     }),
   );
+});
+
+describe('isDeniedStill', () => {
+  const never = when(() => expect.fail('this condition decides nothing any more'));
+
+  it.each<[string, Permissions, boolean]>([
+    ['lets an approved call run without asking again', { ask: [never], allow: [never] }, false],
+    ['keeps to a deny rule', { ask: [never], deny: ['send_*'] }, true],
+    ['is denied by a condition that throws', { deny: [when(fails)] }, true],
+    ['denies what no rule lets through', { ask: ['read_*'], otherwise: 'deny' }, true],
+    ['finds the rule that asked', { ask: ['send_*'], otherwise: 'deny' }, false],
+  ])('%s', async (_name, permissions, expected) => {
+    expect(await isDeniedStill(permissions, mail, {})).toBe(expected);
+  });
 });
 
 describe('checkPermissions', () => {

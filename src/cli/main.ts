@@ -1,0 +1,90 @@
+#!/usr/bin/env node
+import { createRequire } from 'node:module';
+import { CommanderError } from 'commander';
+import { PawlError } from '../core/errors.ts';
+import { describeThrown } from '../core/stringify.ts';
+import { exitCodeOfError, exitCodes } from './exit-code.ts';
+import { createInterrupts } from './interrupts.ts';
+import type { Surroundings } from './play.ts';
+import { type Commands, createProgram } from './program.ts';
+import { exitLine } from './screen.ts';
+import { showProse } from './show-text.ts';
+import { openTerminal, type Terminal } from './terminal.ts';
+
+/** The commands load their parts when they run, so that help and version are there at once. */
+const commandsIn = (surroundings: Surroundings): Commands => ({
+  async run(prompt, options) {
+    const { runCommand } = await import('./run-command.ts');
+    return runCommand(prompt, options, surroundings);
+  },
+  async chat(options) {
+    const { chatCommand } = await import('./chat-command.ts');
+    return chatCommand(options, surroundings);
+  },
+  async diagram(machine, format) {
+    const { drawDiagram } = await import('./diagram-command.ts');
+    surroundings.terminal.write(await drawDiagram(machine, format));
+    return exitCodes.completed;
+  },
+});
+
+async function main(): Promise<void> {
+  const interrupts = createInterrupts(() => process.exit(exitCodes.cancelled));
+  const terminal = openTerminal(process, () => interrupts.cancel('nobody reads the output'));
+  process.on('SIGINT', () => interrupts.press('Ctrl-C'));
+  process.on('SIGTERM', () => interrupts.press('SIGTERM'));
+
+  let code: number = exitCodes.failed;
+  const program = createProgram({
+    version: ownVersion(),
+    commands: commandsIn({ terminal, interrupts }),
+    onCode: (result) => {
+      code = result;
+    },
+  });
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    code = report(error, terminal);
+  }
+  await terminal.flush();
+  // A tool that listens to no signal, or left a timer behind, must not keep the process.
+  process.exit(code);
+}
+
+/** By the package's own name: the same file from the sources and from the build, whatever the current folder. */
+function ownVersion(): string {
+  const manifest: { readonly version: string } = createRequire(import.meta.url)(
+    'pawl/package.json',
+  );
+  return manifest.version;
+}
+
+/** Says what went wrong, in one sentence and without a stack trace. */
+function report(error: unknown, terminal: Terminal): number {
+  if (error instanceof CommanderError) {
+    return error.exitCode === 0 ? exitCodes.completed : wrongUsage(error, terminal);
+  }
+  const code = exitCodeOfError(error);
+  const reason = PawlError.is(error) ? error.message : describeThrown(error);
+  terminal.say(`${terminal.paint('bad', 'error:')} ${showProse(reason)}`);
+  if (wantsJson()) terminal.write(exitLine({ code, reason, result: null, pending: [] }));
+  return code;
+}
+
+/** Commander has said it on stderr. */
+function wrongUsage({ message }: CommanderError, terminal: Terminal): number {
+  const code = exitCodes.wrongUsage;
+  if (wantsJson())
+    terminal.write(
+      exitLine({ code, reason: message.replace(/^error: /, ''), result: null, pending: [] }),
+    );
+  return code;
+}
+
+const wantsJson = (): boolean => process.argv.includes('--json');
+
+main().catch((error: unknown) => {
+  process.stderr.write(`error: ${showProse(describeThrown(error))}\n`);
+  process.exit(exitCodes.failed);
+});
