@@ -1,6 +1,6 @@
 /** The ends of the help pages. */
 
-export const exitCodeHelp = `
+const exitCodeHelp = `
 Exit codes:
     0  completed
     1  failed

@@ -2,7 +2,7 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { readCount, readDurationMs, readUsd } from './option-values.ts';
 
-export const defaultModel = 'claude-sonnet-5-5';
+const defaultModel = 'claude-sonnet-5-5';
 
 export const machineNames = ['agent-loop', 'tool-call', 'model-call'] as const;
 export type MachineName = (typeof machineNames)[number];

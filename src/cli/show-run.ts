@@ -85,7 +85,7 @@ function failureLines(
   return indented(paint('bad', '✗'), `${showFailure(failure)}${next}`);
 }
 
-export const showFailure = ({ code, message }: Failure): string =>
+const showFailure = ({ code, message }: Failure): string =>
   `${showProse(message)} (${code})`;
 
 export const callLine = (name: string, input: unknown): string =>
