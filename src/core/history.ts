@@ -14,7 +14,7 @@ import {
   toolUsesIn,
 } from './message.ts';
 import { isServerResult, unpairedServerBlocks, withPairedServerCalls } from './server-calls.ts';
-import { isLegalId, withUniqueIds } from './tool-use-ids.ts';
+import { isLegalId, isLegalName, withUniqueIds } from './tool-use-ids.ts';
 
 /** What a tool use without a result is answered with. */
 const unanswered = 'Not executed: the run stopped before this call was answered.';
@@ -158,7 +158,8 @@ export function historyProblems(messages: readonly Message[]): readonly HistoryP
     if (message.content.some((_, at) => unpaired.has(`${index}.${at}`))) {
       report(index, 'a server-side call and its result are not in one turn');
     }
-    for (const { id } of toolUsesIn(message)) {
+    for (const { id, name } of toolUsesIn(message)) {
+      if (!isLegalName(name)) report(index, `the tool name "${name}" is not legal`);
       if (known.has(id)) report(index, `the id "${id}" names two tool uses`);
       if (!isLegalId(id)) report(index, `the id "${id}" is not legal`);
       known.add(id);

@@ -4,19 +4,28 @@ import type { ContentBlock, Message, ToolUse } from './message.ts';
 /** The id in the characters that every API takes, and short enough for all of them. */
 const legalId = (id: string): string => id.slice(0, 56).replace(/[^a-zA-Z0-9_-]/g, '_') || 'call';
 
-export const isLegalId = (id: string): boolean => legalId(id) === id;
+export const isLegalId = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id);
+
+export const isLegalName = (name: string): boolean => legalName(name) === name;
+
+/**
+ * The name in a form that every API takes. Only for requests: what a model calls a tool is looked up as it was written,
+ * so that no other name ever becomes that of a tool.
+ */
+const legalName = (name: string): string =>
+  name.slice(0, 128).replace(/[^a-zA-Z0-9_-]/g, '_') || 'unnamed';
 
 /** A legal id that is not taken yet: the given one, if it is. Takes it. */
 export function takeId(id: string, taken: Set<string>): string {
   const legal = legalId(id);
-  let free = legal;
+  let free = isLegalId(id) ? id : legal;
   for (let count = 2; taken.has(free); count += 1) free = `${legal}_${count}`;
   taken.add(free);
   return free;
 }
 
 /**
- * Every tool use under an id of its own, and its result under the same. Of several results for one id the n-th answers
+ * Every tool use with a legal name and an id of its own, and its result under the same. Of several results for one id the n-th answers
  * the n-th use of that id in the message before; results that answer none are left out.
  */
 export function withUniqueIds(messages: readonly Message[]): readonly Message[] {
@@ -27,7 +36,9 @@ export function withUniqueIds(messages: readonly Message[]): readonly Message[] 
       return { role, content: content.flatMap((block) => renamedResult(block, asked)) };
     }
     const renamed = content.map((block) =>
-      block.type === 'tool_use' ? { ...block, id: takeId(block.id, taken) } : block,
+      block.type === 'tool_use'
+        ? { ...block, id: takeId(block.id, taken), name: legalName(block.name) }
+        : block,
     );
     asked = newIds(content.filter(isToolUse), renamed.filter(isToolUse));
     return { role, content: renamed };

@@ -1,7 +1,7 @@
 import * as check from '../core/check.ts';
 import { historyProblems } from '../core/history.ts';
 import { isJsonObject } from '../core/json.ts';
-import type { ContentBlock } from '../core/message.ts';
+import { type ContentBlock, invalidJsonKey } from '../core/message.ts';
 import type { Price } from '../core/price.ts';
 import { type ModelReply, noUsage, type StopReason, stopReasons } from '../core/reply.ts';
 import {
@@ -182,7 +182,7 @@ function toReply({
 }: Pick<WireMessage, 'content' | 'stop_reason' | 'model'> & Partial<WireMessage>): ModelReply {
   const isKnown = (stopReasons as readonly string[]).includes(stop_reason);
   return {
-    content: content as readonly ContentBlock[],
+    content: content.map(withObjectInput) as readonly ContentBlock[],
     stopReason: isKnown ? (stop_reason as StopReason) : 'unknown',
     rawStopReason: stop_reason,
     model,
@@ -194,6 +194,15 @@ function toReply({
       cacheWriteTokens: usage?.cache_creation_input_tokens ?? 0,
     },
   };
+}
+
+/** As behind the API: arguments that are no object are those of unreadable JSON. */
+function withObjectInput(block: unknown): unknown {
+  if (!isJsonObject(block) || block.type !== 'tool_use') return block;
+  const { input = {} } = block;
+  return isJsonObject(input)
+    ? block
+    : { ...block, input: { [invalidJsonKey]: JSON.stringify(input) } };
 }
 
 const refusal = (why: string): ProviderError =>

@@ -1,0 +1,35 @@
+/** The corpus of agent-loop failures, played against the public API. By hand: `npm run conformance`. */
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { floorProblems } from './conformance/floors.ts';
+import { loadFolder } from './conformance/load-case.ts';
+import type { Verdict } from './conformance/play.ts';
+import { playFolder } from './conformance/play-all.ts';
+
+const folder = loadFolder(fileURLToPath(new URL('corpus', import.meta.url)));
+const plays = [
+  ...folder.cases.flatMap(({ id, script }) => script.modes.map((mode) => `${id} ${mode}`)),
+  ...folder.recordings.map(({ id, kind }) => `wire/${id} ${kind}`),
+];
+
+describe('the corpus', () => {
+  const verdicts = new Map<string, Verdict>();
+
+  beforeAll(async () => {
+    for (const verdict of await playFolder(folder)) {
+      verdicts.set(`${verdict.id} ${verdict.mode}`, verdict);
+    }
+  }, 120_000);
+
+  it.for(plays)('is met: %s', (play, { skip }) => {
+    const verdict = verdicts.get(play);
+    if (verdict?.kind === 'skipped') skip(verdict.reasons.join(', '));
+    expect(verdict?.reasons).toEqual([]);
+    expect(verdict?.kind).toBe('passed');
+  });
+
+  it('is all there', () => {
+    expect(floorProblems([...verdicts.values()])).toEqual([]);
+    expect(folder.unreadable).toEqual([]);
+  });
+});

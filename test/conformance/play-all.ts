@@ -1,0 +1,80 @@
+import type { Case, Folder, Mode } from './load-case.ts';
+import { playCase, type Verdict } from './play.ts';
+import { loadClient, playRecording } from './wire.ts';
+
+const defaultConcurrency = 4;
+
+/**
+ * Plays everything in a folder, several plays at a time. Some are played by
+ * themselves; so are, once more, those in whose time something happened in it.
+ */
+export async function playFolder(
+  folder: Folder,
+  { concurrency = defaultConcurrency, onVerdict = (_verdict: Verdict): void => {} } = {},
+): Promise<readonly Verdict[]> {
+  await loadClient();
+  const plays = folder.cases.flatMap((kase) => kase.script.modes.map((mode) => ({ kase, mode })));
+  const inCompany = await playMany(
+    plays.filter(({ kase }) => !playsAlone(kase)),
+    concurrency,
+  );
+  const alone = await playMany(
+    plays.filter(({ kase }) => playsAlone(kase)),
+    1,
+  );
+  const verdicts = [...(await withoutSuspicion(inCompany)), ...alone.map(({ verdict }) => verdict)];
+  for (const recording of folder.recordings) verdicts.push(await playRecording(recording));
+  verdicts.push(...folder.unreadable.map(unreadable));
+  verdicts.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  for (const verdict of verdicts) onVerdict(verdict);
+  return verdicts;
+}
+
+interface Play {
+  readonly kase: Case;
+  readonly mode: Mode;
+}
+
+interface Played extends Play {
+  readonly verdict: Verdict;
+}
+
+async function playMany(plays: readonly Play[], concurrency: number): Promise<readonly Played[]> {
+  const waiting = [...plays];
+  const played: Played[] = [];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      played.push({ ...next, verdict: await playCase(next.kase, next.mode) });
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  return played;
+}
+
+/** Looks at the process as a whole, measures time, or takes a great many turns of the event loop. */
+const solitary = [
+  ...['objectPrototypePolluted', 'durationMs', 'gapMs', 'runTimeoutMs', 'splitBytes'],
+];
+
+const playsAlone = (kase: Case): boolean => {
+  const words = JSON.stringify([kase.script, kase.expect]);
+  return solitary.some((word) => words.includes(`"${word}"`));
+};
+
+/** Trouble in company may be anybody's. The one that makes it also when alone is guilty, if there is one. */
+async function withoutSuspicion(played: readonly Played[]): Promise<readonly Verdict[]> {
+  const suspects = played.filter(({ verdict }) => verdict.isTroubled);
+  const again = await playMany(suspects, 1);
+  if (!again.some(({ verdict }) => verdict.isTroubled)) return played.map(({ verdict }) => verdict);
+  const others = played.filter(({ verdict }) => !verdict.isTroubled);
+  return [...others, ...again].map(({ verdict }) => verdict);
+}
+
+const unreadable = ({ id, problem }: Folder['unreadable'][number]): Verdict => ({
+  id,
+  mode: 'file',
+  kind: 'failed',
+  reasons: [problem],
+  durationMs: 0,
+  isTroubled: false,
+});
