@@ -159,7 +159,7 @@ export const toolCall = setup({
     })),
     takeResult: assign(({ context, event }) => ({
       outcome: {
-        ...answer(context, resultIn(event), runOutcome(event).kind === 'done' ? 'done' : 'failed'),
+        ...answer(context, resultIn(event), endingIn(event)),
         costMicros: costIn(context, event),
         activeMs: runOutcome(event).activeMs,
       },
@@ -347,7 +347,13 @@ function hashIn(event: Event): string | null {
 
 function resultIn(event: Event): ToolResult | null {
   const outcome = runOutcome(event);
-  return outcome.kind === 'done' || outcome.kind === 'failed' ? outcome.result : null;
+  return 'result' in outcome ? outcome.result : null;
+}
+
+function endingIn(event: Event): ToolEnding {
+  const outcome = runOutcome(event);
+  if (outcome.kind === 'notRun') return outcome.ending;
+  return outcome.kind === 'done' ? 'done' : 'failed';
 }
 
 /** Known only when the first attempt gave a result: what others spent before they failed, nobody knows. */

@@ -65,10 +65,16 @@ export interface ToolOutcome {
   readonly activeMs: number;
 }
 
-/** What the tool's body came to. `lost`: the process died while it ran. `stale`: not what was approved. */
+/** What the tool's body came to. `lost`: the process died while it ran. `stale`: not what was approved. `notRun`: a last look
+ * before the body found a reason against it. */
 export type RunOutcome = { readonly activeMs: number } & (
   | { readonly kind: 'done'; readonly result: ToolResult; readonly costMicros: number }
   | { readonly kind: 'failed'; readonly result: ToolResult; readonly retryAt: number }
+  | {
+      readonly kind: 'notRun';
+      readonly result: ToolResult;
+      readonly ending: Extract<ToolEnding, 'denied' | 'malformed' | 'notRun'>;
+    }
   | { readonly kind: 'stale'; readonly argumentsHash: string }
   | { readonly kind: 'lost' }
 );

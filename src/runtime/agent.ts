@@ -17,9 +17,11 @@ import { type AgentMachine, agentMachine } from './agent-machine.ts';
 import type { AgentOptions, InputOptions, Prompt, StartOptions } from './agent-options.ts';
 import type { AgentParts } from './agent-parts.ts';
 import { checkAgentOptions, checkResumeOptions, checkStartOptions } from './check-options.ts';
-import { checkHistory, checkPrompt, checkRunId, checkSnapshot } from './checks.ts';
+import { checkSnapshot } from './check-snapshot.ts';
+import { checkHistory, checkPrompt, checkRunId } from './checks.ts';
 import { groupCommit } from './commits.ts';
-import { openRun, type Run } from './run.ts';
+import { openRun } from './open-run.ts';
+import type { Run } from './run.ts';
 import { checkPriced } from './run-checks.ts';
 
 /** A configuration: model, instructions, tools, limits. Has no state of its own; `start` gives a run. */
@@ -173,11 +175,14 @@ const toolPolicy = (tool: Tool): ToolPolicy => ({
   isRepeatable: tool.isRepeatable,
 });
 
-/** What the API adds to a request around system prompt and tools, at most. */
-const overheadTokens = 1_000;
+/** What an API adds to a request by itself, at most: a frame, and for tools instructions of its own. */
+const frameTokens = 64;
+const toolFrameTokens = 700;
 
 const prefixTokens = ({ system, toolSpecs }: AgentParts): number =>
-  utf8Length(system) + utf8Length(JSON.stringify(toolSpecs)) + overheadTokens;
+  frameTokens +
+  utf8Length(system) +
+  (toolSpecs.length > 0 ? toolFrameTokens + utf8Length(JSON.stringify(toolSpecs)) : 0);
 
 const alreadyRuns = (runId: string): PawlError =>
   new PawlError(

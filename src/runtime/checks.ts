@@ -2,12 +2,9 @@
 
 import { blocksIn } from '../../machines/received.ts';
 import { blockProblem, messageProblem } from '../core/block-shape.ts';
-import { contextProblem } from '../core/context-shape.ts';
-import { invalidInput, PawlError } from '../core/errors.ts';
+import { invalidInput } from '../core/errors.ts';
 import { historyProblems, repairHistory } from '../core/history.ts';
 import { type ContentBlock, isBlank, type Message, text } from '../core/message.ts';
-import { schemaVersion } from '../core/run-context.ts';
-import type { RunSnapshot } from '../stores/store.ts';
 import type { Prompt } from './agent-options.ts';
 
 export function checkPrompt(prompt: Prompt, field = 'prompt'): readonly ContentBlock[] {
@@ -48,37 +45,3 @@ export function checkRunId(runId: unknown): string {
   if (typeof runId === 'string' && /^[A-Za-z0-9_.-]{1,128}$/.test(runId)) return runId;
   throw invalidInput('runId', 'up to 128 letters, digits, "_", "-" and "."', runId);
 }
-
-/** Is this a snapshot of an agent loop that this version can read? Looks at what it needs to say so clearly. */
-export function checkSnapshot(value: unknown): {
-  readonly snapshot: RunSnapshot;
-  readonly runId: string;
-} {
-  const snapshot = value as Partial<RunSnapshot> | null;
-  const context = snapshot?.context as { schemaVersion?: unknown; settings?: unknown } | undefined;
-  if (typeof snapshot !== 'object' || typeof context?.schemaVersion !== 'number') {
-    throw new PawlError(
-      'snapshot_incompatible',
-      'snapshot: expected a snapshot of a run (what run.snapshot() gave), or a run id, got something else. It was left as it is.',
-    );
-  }
-  if (context.schemaVersion !== schemaVersion) {
-    throw new PawlError(
-      'snapshot_incompatible',
-      `snapshot: expected schema version ${schemaVersion}, got ${context.schemaVersion}. Resume it with the version of Pawl that saved it, or a newer one. It was left as it is.`,
-    );
-  }
-  if (snapshot?.status === 'stopped') {
-    throw new PawlError(
-      'snapshot_incompatible',
-      'snapshot: expected one of a run that can go on, got one of an actor that was stopped. Persist an actor before it is stopped.',
-    );
-  }
-  const problem = contextProblem(context);
-  if (problem) throw unreadable(`a run's context with ${problem.expected}, got ${problem.got}`);
-  const { runId } = (context.settings ?? {}) as { readonly runId?: unknown };
-  return { snapshot: snapshot as RunSnapshot, runId: checkRunId(runId) };
-}
-
-const unreadable = (what: string): PawlError =>
-  new PawlError('snapshot_incompatible', `snapshot: expected ${what}. It was left as it is.`);

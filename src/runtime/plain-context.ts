@@ -6,7 +6,7 @@ import type {
   AnyStateMachine,
   Snapshot,
 } from 'xstate';
-import { checkSnapshot } from './checks.ts';
+import { checkSnapshot } from './check-snapshot.ts';
 import { noteChange } from './services.ts';
 
 const noContext: object = { context: {} };

@@ -19,7 +19,14 @@ export function stateName(value: unknown): string {
  * For `actor.system.inspect`: tells each state that the run enters, also those it passes through, that a budget is
  * wanted, and the end of each tool use, once, whether its call ran, was answered unrun, or was closed by the run's end.
  */
-export function watchSteps(emit: Emit, run: AnyActorRef): (event: InspectionEvent) => void {
+export function watchSteps(
+  emit: Emit,
+  run: AnyActorRef,
+): {
+  readonly look: (event: InspectionEvent) => void;
+  /** For a change that the machine does not make itself. */
+  readonly note: (context: RunContext) => void;
+} {
   const start = run.getSnapshot() as SnapshotFrom<AgentMachine>;
   const noteCalls = watchCalls(emit, start.context);
   const enter = (state: string, { limit }: RunContext): void => {
@@ -28,7 +35,7 @@ export function watchSteps(emit: Emit, run: AnyActorRef): (event: InspectionEven
   };
   let last = stateName(start.value);
   enter(last, start.context);
-  return (event) => {
+  const look = (event: InspectionEvent): void => {
     if (event.type !== '@xstate.microstep' || event.actorRef !== run) return;
     const { value, context } = event.snapshot as SnapshotFrom<AgentMachine>;
     noteCalls(context);
@@ -36,6 +43,7 @@ export function watchSteps(emit: Emit, run: AnyActorRef): (event: InspectionEven
     if (state !== last) enter(state, context);
     last = state;
   };
+  return { look, note: noteCalls };
 }
 
 function watchCalls(emit: Emit, start: RunContext): (context: RunContext) => void {

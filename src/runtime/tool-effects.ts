@@ -2,7 +2,7 @@ import { type AnyActorRef, fromPromise } from 'xstate';
 import type { ToolCallRef } from '../../machines/tool-call.ts';
 import { openCall } from '../core/call-steps.ts';
 import type { Json } from '../core/json.ts';
-import { errorResult, type ToolUse, toolUsesIn } from '../core/message.ts';
+import { errorResult, type ToolResult, type ToolUse, toolUsesIn } from '../core/message.ts';
 import { delayBeforeRetryMs } from '../core/retry.ts';
 import type { RunOutcome, ToolCall, Validation, Verdict } from '../core/tool-call.ts';
 import { argumentsHash } from '../tools/arguments-hash.ts';
@@ -54,9 +54,9 @@ const missingTool = (name: string) => ({
 
 export const validateInput = (parts: AgentParts) =>
   fromPromise<Validation, ToolCallRef>(async ({ input: { callId }, self }) => {
-    const { use, tool } = workOf(parts, self, callId);
-    if (!tool) return { problem: errorResult(callId, `The tool ${use.name} no longer exists.`) };
-    const parsed = await tool.parse(use.input);
+    const work = workOf(parts, self, callId);
+    if (!work.tool) return { problem: missingToolResult(work) };
+    const parsed = await work.tool.parse(work.use.input);
     return { problem: parsed.ok ? null : errorResult(callId, parsed.problem) };
   });
 
@@ -73,6 +73,9 @@ async function permissionFor(parts: AgentParts, { tool, input }: Work) {
   const parsed = await tool?.parse(input);
   return tool && parsed?.ok ? decide(parts.permissions, tool, parsed.value) : 'deny';
 }
+
+const missingToolResult = ({ use }: Work) =>
+  errorResult(use.id, `The tool ${use.name} no longer exists.`);
 
 const deniedByPolicy = ({ use }: Work) =>
   errorResult(use.id, `Denied: the policy of this agent does not allow this call of ${use.name}.`);
@@ -94,19 +97,19 @@ async function run(
   const { callId, approvedHash } = args.input;
   try {
     const work = workOf(parts, args.self, callId);
-    if (!work.tool) return done(errorResult(callId, `The tool ${work.use.name} no longer exists.`));
+    if (!work.tool) return notRun(missingToolResult(work), 'notRun');
     const shown = hashOf(work, work.use.input);
     if (approvedHash !== null && approvedHash !== shown) {
       return { kind: 'stale', argumentsHash: shown };
     }
     const parsed = await work.tool.parse(work.input);
-    if (!parsed.ok) return done(errorResult(callId, parsed.problem));
+    if (!parsed.ok) return notRun(errorResult(callId, parsed.problem), 'malformed');
     // Arguments and policy may have changed since it was asked, and no person overrules a policy that denies.
     if (
       approvedHash !== null &&
       (await isDeniedStill(parts.permissions, work.tool, parsed.value))
     ) {
-      return done(deniedByPolicy(work));
+      return notRun(deniedByPolicy(work), 'denied');
     }
     return await callTool(parts, args, { ...work, tool: work.tool }, parsed.value);
   } finally {
@@ -114,11 +117,10 @@ async function run(
   }
 }
 
-const done = (result: ReturnType<typeof errorResult>): Unmetered<RunOutcome> => ({
-  kind: 'done',
-  result,
-  costMicros: 0,
-});
+const notRun = (
+  result: ToolResult,
+  ending: 'denied' | 'malformed' | 'notRun',
+): Unmetered<RunOutcome> => ({ kind: 'notRun', result, ending });
 
 async function callTool(
   parts: AgentParts,
@@ -170,7 +172,7 @@ const retryAtFor = (parts: AgentParts, self: AnyActorRef, attempt: number): numb
   parts.now() + delayBeforeRetryMs(contextOf(self).settings.retry, attempt, parts.random());
 
 /** The model has to know that what ran is not what it asked for. */
-function withEditNotice(result: ReturnType<typeof errorResult>, call: ToolCall | undefined) {
+function withEditNotice(result: ToolResult, call: ToolCall | undefined) {
   if (!call?.editedInput || typeof result.content !== 'string') return result;
   const notice = `[A person changed the arguments before this ran: ${JSON.stringify(call.editedInput)}]`;
   return { ...result, content: result.content ? `${result.content}\n\n${notice}` : notice };

@@ -126,7 +126,10 @@ it.each<[LimitName, string]>([
   ['contextWindow', 'context_exceeded'],
 ])('the limit %s ends a run with %s, and is described with its numbers', (name, code) => {
   expect(codeOfLimit(name)).toBe(code);
-  const sentence = describeLimit({ name, used: 1_234, max: 567 });
-  expect(sentence).toContain(`${name} was reached: 1234 of 567 `);
-  expect(sentence).not.toContain('undefined');
+  const used = describeLimit({ name, used: 567, max: 567 });
+  expect(used).toContain(`${name} was reached: 567 of 567 `);
+  const notFitting = describeLimit({ name, used: 1_234, max: 567 });
+  expect(notFitting).toContain(`${name} (567 `);
+  expect(notFitting).toContain('1234');
+  expect(used + notFitting).not.toContain('undefined');
 });

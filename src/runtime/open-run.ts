@@ -1,0 +1,52 @@
+import { checkPrompt } from './checks.ts';
+import { decisionsFor, pendingCalls } from './decisions.ts';
+import { type LiveRun, type RunOptions, startLiveRun } from './live-run.ts';
+import type { Run } from './run.ts';
+import { raisedLimits } from './run-checks.ts';
+import { stateName } from './run-watch.ts';
+
+/** Starts a run, or goes on with one, and gives the handle to it. */
+export function openRun(options: RunOptions): Run {
+  const live = startLiveRun(options);
+  const { actor, send } = live;
+  return {
+    id: live.runId,
+    events: live.events,
+    result: live.result,
+    get state() {
+      return stateName(actor.getSnapshot().value);
+    },
+    get pending() {
+      return live.isOver() ? [] : pendingCalls(live.contextNow());
+    },
+    idle: () => untilIdle(live),
+    ...decisionsFor(live, options.parts),
+    steer: (message) => send({ type: 'message.steered', content: checkPrompt(message, 'message') }),
+    pause: () => send({ type: 'run.paused' }),
+    resume: () => send({ type: 'run.resumed' }),
+    raiseBudget(budget) {
+      const { models } = live.contextNow().settings;
+      send({ type: 'budget.raised', limits: raisedLimits(budget, models) });
+    },
+    cancel(reason) {
+      if (live.isOver()) return;
+      send({ type: 'run.cancelled', ...(reason !== undefined && { reason }) });
+    },
+    snapshot: live.snapshotNow,
+    suspend: live.suspend,
+  };
+}
+
+const untilIdle = ({ actor, isOver, result }: LiveRun): Promise<'ended' | 'waiting'> =>
+  new Promise((resolve) => {
+    const leave = (state: 'ended' | 'waiting'): void => {
+      subscription.unsubscribe();
+      resolve(state);
+    };
+    const look = (): void => {
+      if (!isOver() && actor.getSnapshot().hasTag('waitsForHuman')) leave('waiting');
+    };
+    const subscription = actor.subscribe({ next: look });
+    void result.then(() => leave('ended'));
+    look();
+  });
