@@ -115,8 +115,8 @@ export function takeCompaction(context: RunContext, event: Event): Partial<RunCo
 }
 
 export function noteWait(context: RunContext, event: Event): Partial<RunContext> {
-  const { callId, wait } = as(event, 'call.waits');
-  return isWait(wait) ? calls.noteWait(context, callId, wait) : {};
+  const { callId, wait, isRunning } = as(event, 'call.waits');
+  return isWait(wait) ? calls.noteWait(context, callId, wait, isRunning === true) : {};
 }
 
 /** Why open calls are closed, for the model to read. */

@@ -127,6 +127,9 @@ export const agentLoop = setup({
         events.as(event, 'call.works').isRunning,
       ),
     ),
+    noteDecision: assign(({ context, event }) =>
+      calls.noteDecision(context, (event as ToolCallEvent).callId),
+    ),
     noteEdit: assign(({ context, event }) =>
       calls.noteEdit(
         context,
@@ -277,10 +280,13 @@ export const agentLoop = setup({
             'xstate.error.actor.tool.*': { actions: ['settleCall', 'stopCall'] },
             'call.waits': { actions: ['noteWait', 'askPerson'] },
             'call.works': { actions: 'noteWork' },
-            'approval.granted': { guard: 'isApprovable', actions: ['noteEdit', 'passToCall'] },
-            'approval.denied': { guard: 'awaitsApproval', actions: 'passToCall' },
-            'call.settled': { guard: 'awaitsSettlement', actions: 'passToCall' },
-            'call.retried': { guard: 'awaitsSettlement', actions: 'passToCall' },
+            'approval.granted': {
+              guard: 'isApprovable',
+              actions: ['noteDecision', 'noteEdit', 'passToCall'],
+            },
+            'approval.denied': { guard: 'awaitsApproval', actions: ['noteDecision', 'passToCall'] },
+            'call.settled': { guard: 'awaitsSettlement', actions: ['noteDecision', 'passToCall'] },
+            'call.retried': { guard: 'awaitsSettlement', actions: ['noteDecision', 'passToCall'] },
           },
           always: { guard: 'areAllSettled', target: 'checkBudget', actions: 'closeCalls' },
           initial: 'working',

@@ -46,7 +46,13 @@ export type ToolCallEvent =
 
 /** Told to the run, so that its own snapshot shows what each call is doing. */
 export type ToolCallReport =
-  | { readonly type: 'call.waits'; readonly callId: string; readonly wait: Wait }
+  | {
+      readonly type: 'call.waits';
+      readonly callId: string;
+      readonly wait: Wait;
+      /** An earlier attempt may have acted, though the call waits for an approval now. Default: none. */
+      readonly isRunning?: boolean;
+    }
   | { readonly type: 'call.works'; readonly callId: string; readonly isRunning: boolean };
 
 type Event =
@@ -145,11 +151,14 @@ export const toolCall = setup({
       },
     })),
     answerDenial: assign(({ context, event }) => ({
-      outcome: answer(
-        context,
-        denial(context, textOrNull(as(event, 'approval.denied').reason)),
-        'denied',
-      ),
+      outcome: {
+        ...answer(
+          context,
+          denial(context, textOrNull(as(event, 'approval.denied').reason)),
+          'denied',
+        ),
+        costMicros: context.attempt === 1 ? 0 : null,
+      },
     })),
     takeSettlement: assign(({ context, event }) => ({
       outcome: {
@@ -176,6 +185,7 @@ export const toolCall = setup({
         type: 'call.waits',
         callId: context.callId,
         wait: { for: 'approval', argumentsHash: context.argumentsHash ?? '' },
+        ...(context.attempt > 1 && { isRunning: true }),
       }),
     ),
     reportInterrupted: sendParent(
@@ -186,10 +196,10 @@ export const toolCall = setup({
       }),
     ),
     reportWorking: sendParent(
-      ({ context }): ToolCallReport => ({
+      ({ context, event }): ToolCallReport => ({
         type: 'call.works',
         callId: context.callId,
-        isRunning: false,
+        isRunning: mayHaveActed(context, event),
       }),
     ),
     reportRunning: sendParent(
@@ -355,6 +365,10 @@ function endingIn(event: Event): ToolEnding {
   if (outcome.kind === 'notRun') return outcome.ending;
   return outcome.kind === 'done' ? 'done' : 'failed';
 }
+
+/** An attempt before the one that waits: it was lost, or a person is asked what became of it. */
+const mayHaveActed = ({ attempt }: ToolCallContext, { type }: Event): boolean =>
+  attempt > 1 || type === 'call.settled' || type === 'call.retried';
 
 /** Known only when the first attempt gave a result: what others spent before they failed, nobody knows. */
 function costIn({ attempt }: ToolCallContext, event: Event): number | null {

@@ -85,8 +85,7 @@ function failureLines(
   return indented(paint('bad', '✗'), `${showFailure(failure)}${next}`);
 }
 
-const showFailure = ({ code, message }: Failure): string =>
-  `${showProse(message)} (${code})`;
+const showFailure = ({ code, message }: Failure): string => `${showProse(message)} (${code})`;
 
 export const callLine = (name: string, input: unknown): string =>
   `${showLine(name)} ${showValue(input)}`;

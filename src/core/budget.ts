@@ -152,5 +152,5 @@ const unitOf: { readonly [Name in LimitName]: string } = {
 /** One sentence for people: which limit, with its numbers. */
 export const describeLimit = ({ name, used, max }: LimitReached): string =>
   used > max
-    ? `The limit ${name} (${max} ${unitOf[name]}) leaves no room for another call, which could bring it to ${used}.`
+    ? `The limit ${name} was reached: another call could come to ${used} of ${max} ${unitOf[name]}.`
     : `The limit ${name} was reached: ${used} of ${max} ${unitOf[name]}.`;

@@ -148,11 +148,21 @@ const changeCall = ({ calls }: RunContext, callId: string, change: Partial<ToolC
   ),
 });
 
-export const noteWait = (context: RunContext, callId: string, waits: Wait): Change =>
-  changeCall(context, callId, { waits, isRunning: waits.for === 'settlement' });
+/** `mayHaveActed`: an earlier attempt of a call that waits for an approval began, and was lost. */
+export const noteWait = (
+  context: RunContext,
+  callId: string,
+  waits: Wait,
+  mayHaveActed = false,
+): Change =>
+  changeCall(context, callId, { waits, isRunning: mayHaveActed || waits.for === 'settlement' });
 
 export const noteWork = (context: RunContext, callId: string, isRunning: boolean): Change =>
   changeCall(context, callId, { waits: null, isRunning });
+
+/** A person has spoken: the call waits no longer, so the same word can't count twice. */
+export const noteDecision = (context: RunContext, callId: string): Change =>
+  changeCall(context, callId, { waits: null });
 
 export const noteEdit = (context: RunContext, callId: string, editedInput: Json): Change =>
   changeCall(context, callId, { editedInput });

@@ -4,7 +4,8 @@ import type { Compaction } from '../../machines/agent-loop-events.ts';
 import { modelCall } from '../../machines/model-call.ts';
 import { toolCall } from '../../machines/tool-call.ts';
 import { PawlError } from '../core/errors.ts';
-import { historyProblems, repairHistory } from '../core/history.ts';
+import { type HistoryProblem, historyProblems, repairHistory } from '../core/history.ts';
+import type { Message } from '../core/message.ts';
 import type { AgentParts } from './agent-parts.ts';
 import { type EffectArgs, effect, type Unmetered, until } from './effect.ts';
 import { attemptEffect } from './model-effect.ts';
@@ -44,10 +45,19 @@ async function compact(
   const { messages } = contextOf(self);
   if (parts.compact === null) return { messages };
   const shorter = repairHistory(await parts.compact({ messages: repairHistory(messages), signal }));
-  const [problem] = historyProblems(shorter);
+  const [problem] = [...historyProblems(shorter), ...wrongEnd(messages, shorter)];
   if (shorter.length > 0 && !problem) return { messages: shorter };
   throw new PawlError(
     'compaction_failed',
     `The compaction gave no valid history: ${problem ? `${problem.path}: ${problem.problem}` : 'it is empty'}.`,
   );
 }
+
+/** Only a paused turn ends with the model's own message; a summary that does would be taken for one. */
+const wrongEnd = (
+  before: readonly Message[],
+  after: readonly Message[],
+): readonly HistoryProblem[] =>
+  after.at(-1)?.role === 'assistant' && before.at(-1)?.role !== 'assistant'
+    ? [{ path: `messages[${after.length - 1}]`, problem: 'it ends with a message of the model' }]
+    : [];
