@@ -55,7 +55,7 @@ export interface LimitReached {
   readonly max: number;
 }
 
-export const defaultBudget = { maxTurns: 50, maxRepeats: 3, maxMalformedReplies: 3 } as const;
+const defaultBudget = { maxTurns: 50, maxRepeats: 3, maxMalformedReplies: 3 } as const;
 
 const budgetFields: readonly (keyof Budget)[] = [
   'maxTurns',

@@ -67,12 +67,12 @@ export function resultOf(
   };
 }
 
-export const costUsd = ({ settings, ledger }: RunContext): number | null =>
+const costUsd = ({ settings, ledger }: RunContext): number | null =>
   settings.models.every(({ price }) => price !== null)
     ? usdOfMicros(ledger.spent.costMicros)
     : null;
 
-export function budgetOf({ ledger }: RunContext): RunResult['budget'] {
+function budgetOf({ ledger }: RunContext): RunResult['budget'] {
   const { limits, spent, uncertain, activeMs } = ledger;
   const all = add(spent, uncertain);
   return {
