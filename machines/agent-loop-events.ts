@@ -109,6 +109,7 @@ export function takeCompaction(context: RunContext, event: Event): Partial<RunCo
   return {
     messages,
     ledger,
+    generation: context.generation + 1,
     compactedLength: messages.length,
     contextTokens: bytesBound(context.settings, messages),
   };

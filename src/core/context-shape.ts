@@ -153,6 +153,7 @@ const contextShape: Shape<RunContext> = {
   continuations: isCount,
   repeats: isCount,
   malformedReplies: isCount,
+  generation: isCount,
   compactedLength: isCount,
   isPauseWanted: isBoolean,
   warned: isListOf(isText),

@@ -48,6 +48,8 @@ export interface RunInput {
   readonly settings: RunSettings;
   readonly limits: Limits;
   readonly messages: readonly Message[];
+  /** What a fork takes over from the run that it comes from: what was spent, most of all. */
+  readonly carried?: Partial<RunContext>;
 }
 
 /** The final states of a run. */
@@ -90,6 +92,8 @@ export interface RunContext {
   readonly continuations: number;
   readonly repeats: number;
   readonly malformedReplies: number;
+  /** Counts compactions: each begins the transcript anew. */
+  readonly generation: number;
   /** Length of the transcript after the last compaction, so that none is tried twice on the same one. */
   readonly compactedLength: number;
   readonly isPauseWanted: boolean;
@@ -113,7 +117,7 @@ export interface RunOutput {
   readonly turns: number;
 }
 
-export const startContext = ({ settings, limits, messages }: RunInput): RunContext => ({
+export const startContext = ({ settings, limits, messages, carried }: RunInput): RunContext => ({
   schemaVersion,
   settings,
   messages,
@@ -134,6 +138,7 @@ export const startContext = ({ settings, limits, messages }: RunInput): RunConte
   continuations: 0,
   repeats: 0,
   malformedReplies: 0,
+  generation: 0,
   compactedLength: 0,
   isPauseWanted: false,
   warned: [],
@@ -142,6 +147,7 @@ export const startContext = ({ settings, limits, messages }: RunInput): RunConte
   refusal: null,
   cancelReason: null,
   status: null,
+  ...carried,
 });
 
 export const bytesBound = ({ prefixTokens }: RunSettings, messages: readonly Message[]): number =>
