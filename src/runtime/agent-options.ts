@@ -56,10 +56,29 @@ export interface InputOptions {
 }
 
 export interface StartOptions extends InputOptions {
+  /** For finding the run again: `store.list({ tag })`. */
+  readonly tags?: readonly string[];
   /** Cancels the run when it fires. */
   readonly signal?: AbortSignal;
   /** As for XState's `createActor`: sees every actor of the run. */
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
+}
+
+export interface ResumeOptions extends Pick<StartOptions, 'signal' | 'inspect'> {
+  /** Raises the limits that it names. Lets a run go on that was exhausted. */
+  readonly budget?: Budget;
+  /** Lets a run go on that failed, from its last good step. Default false. */
+  readonly retry?: boolean;
+}
+
+export interface ForkOptions extends Pick<StartOptions, 'signal' | 'inspect' | 'runId' | 'tags'> {
+  /** The new run begins as the other stood when this turn began: 1 is the first model call. */
+  readonly atTurn: number;
+  /** Raises the limits that it names. What was spent until that turn counts. */
+  readonly budget?: Budget;
+  readonly onLimit?: OnLimit;
+  /** Another past: gets the history of that moment, and gives the one to go on from. */
+  readonly edit?: (messages: readonly Message[]) => readonly Message[];
 }
 
 export type Prompt = string | readonly ContentBlock[];

@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import { limitsOf } from '../core/budget.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PawlError } from '../core/errors.ts';
-import { repairHistory } from '../core/history.ts';
-import { microsOfUsd } from '../core/price.ts';
-import { redactor } from '../core/redact.ts';
-import { defaultRetry } from '../core/retry.ts';
-import type { ModelSettings, RunInput, RunSettings } from '../core/run-context.ts';
-import type { ToolPolicy } from '../core/tool-call.ts';
-import { utf8Length } from '../core/utf8.ts';
-import type { Model } from '../providers/provider.ts';
+import type { Message } from '../core/message.ts';
+import type { RunInput } from '../core/run-context.ts';
 import { memoryStore } from '../stores/memory.ts';
-import type { RunSnapshot } from '../stores/store.ts';
-import { checkPermissions } from '../tools/permissions.ts';
-import type { Tool } from '../tools/tool.ts';
+import type { RunSnapshot, StepRecord, Store } from '../stores/store.ts';
+import { inputOf, partsOf } from './agent-input.ts';
 import { type AgentMachine, agentMachine } from './agent-machine.ts';
-import type { AgentOptions, InputOptions, Prompt, StartOptions } from './agent-options.ts';
-import type { AgentParts } from './agent-parts.ts';
-import { checkAgentOptions, checkResumeOptions, checkStartOptions } from './check-options.ts';
-import { checkSnapshot } from './check-snapshot.ts';
-import { checkHistory, checkPrompt, checkRunId } from './checks.ts';
+import type {
+  AgentOptions,
+  ForkOptions,
+  InputOptions,
+  Prompt,
+  ResumeOptions,
+  StartOptions,
+} from './agent-options.ts';
+import { checkAgentOptions, checkResumeOptions } from './check-options.ts';
 import { groupCommit } from './commits.ts';
-import { openRun } from './open-run.ts';
+import { createKeeper } from './keeper.ts';
+import { lockedBy, type RunOptions } from './live-run.ts';
+import { type OpenRun, openRun } from './open-run.ts';
 import type { Run } from './run.ts';
-import { checkPriced } from './run-checks.ts';
+import { nothingKnown } from './step-builder.ts';
+import { forkOf, type Reopened, reopenedRun, storedRun, unknownRun } from './stored-run.ts';
 
 /** A configuration: model, instructions, tools, limits. Has no state of its own; `start` gives a run. */
 export interface Agent {
@@ -36,13 +36,30 @@ export interface Agent {
   /** Starts a run. @throws PawlError `invalid_input`, `run_exists`, before anything has happened */
   start(prompt: Prompt, options?: StartOptions): Run;
   /**
-   * Goes on with a run: one that the store knows, or one from `run.snapshot()`.
-   * @throws PawlError `unknown_run`, `run_exists` (it runs in this process), `snapshot_incompatible`
+   * Goes on with a run: one that the store knows, or one from `run.snapshot()`. Finished calls keep their results; what
+   * was in flight when a process died comes back as of unknown outcome.
+   * @throws PawlError `unknown_run`, `run_exists` (it runs in this process), `run_locked` (in another),
+   * `snapshot_incompatible`
    */
-  resume(
-    run: string | RunSnapshot,
-    options?: Pick<StartOptions, 'signal' | 'inspect'>,
-  ): Promise<Run>;
+  resume(run: string | RunSnapshot, options?: ResumeOptions): Promise<Run>;
+  /** Goes on with every run of the store that nobody holds and that does not wait for a person. */
+  resumeAll(): Promise<readonly Run[]>;
+  /**
+   * A new run from a turn of another one, also of one that has ended: with another past, a raised budget, or this
+   * agent's tools. @throws PawlError `unknown_run`, `invalid_input`
+   */
+  fork(runId: string, options: ForkOptions): Promise<Run>;
+  /** What a run said and did. @throws PawlError `unknown_run` */
+  history(runId: string): Promise<{
+    readonly messages: readonly Message[];
+    readonly steps: readonly StepRecord[];
+    readonly forkOf: { readonly runId: string; readonly turn: number } | null;
+  }>;
+  /**
+   * For a graceful end of the process: starts nothing new, lets each run come to the end of its turn, for `graceMs` at most
+   * (default 10,000), and suspends it. `resumeAll` of another process goes on.
+   */
+  drain(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /** @throws PawlError `invalid_input`: which field, what was expected, what was got */
@@ -53,33 +70,62 @@ export function createAgent(options: AgentOptions): Agent {
   const store = options.store ?? memoryStore({ keepsEnded: false });
   const commits = groupCommit(store);
   const toolConcurrency = options.toolConcurrency ?? 8;
-  const live = new Set<string>();
+  const keeper = createKeeper(store, `${process.pid}-${randomUUID()}`, parts.now);
+  const live = new Map<string, Run>();
+  let isDraining = false;
 
   const input = (prompt: Prompt, inputOptions: InputOptions = {}): RunInput =>
     inputOf(options, parts, prompt, inputOptions);
+  const lease = () => ({ owner: keeper.owner, untilMs: keeper.leaseUntilMs() });
+
   const open = (
-    source: Parameters<typeof openRun>[0]['source'],
     runId: string,
+    own: Pick<RunOptions, 'source' | 'known' | 'begin' | 'tags'>,
     { signal, inspect }: Pick<StartOptions, 'signal' | 'inspect'>,
-  ): Run => {
+  ): OpenRun => {
     if (live.has(runId)) throw alreadyRuns(runId);
-    live.add(runId);
+    if (isDraining) throw draining();
+    const onClosed = (): void => void live.delete(runId);
+    const shared = { parts, machine, commits, toolConcurrency, keeper, onClosed };
+    const opened = openRun({ ...shared, ...own, signal, inspect });
+    if (!opened.live.isOver()) live.set(runId, opened.run);
+    return opened;
+  };
+  /** Only one process goes on with a run: whoever else holds it is named. */
+  const takeLease = async (runId: string): Promise<void> => {
+    if (live.has(runId)) throw alreadyRuns(runId);
+    const { owner, untilMs } = lease();
+    const answer = await store.lease(runId, owner, untilMs, parts.now());
+    if (!answer.ok) throw lockedBy(runId, answer.owner);
+  };
+  const goOn = async (reopened: Reopened, resumeOptions: ResumeOptions): Promise<Run> => {
+    const { runId, snapshot, known, tags, begin, events } = reopened;
+    const withLease = begin && { ...begin, lease: lease() };
+    const own = { source: { snapshot }, known, tags, begin: withLease };
     try {
-      const onClosed = (): void => void live.delete(runId);
-      return openRun({
-        parts,
-        machine,
-        commits,
-        toolConcurrency,
-        source,
-        signal,
-        inspect,
-        onClosed,
-      });
+      const opened = open(runId, own, resumeOptions);
+      for (const event of events) opened.live.send(event);
+      for (const posted of await store.posted([runId])) opened.live.hear(posted);
+      return opened.run;
     } catch (error) {
-      live.delete(runId);
+      await store.release([runId], keeper.owner).catch(() => {});
       throw error;
     }
+  };
+
+  const resume = async (
+    run: string | RunSnapshot,
+    resumeOptions: ResumeOptions = {},
+  ): Promise<Run> => {
+    checkResumeOptions(resumeOptions);
+    const runId = typeof run === 'string' ? run : null;
+    if (runId !== null) {
+      if (!(await store.load(runId))) throw unknownRun(runId);
+      await takeLease(runId);
+    }
+    const found = await storedRun(store, run);
+    if (runId === null && !found.begin) await takeLease(found.runId);
+    return goOn(reopenedRun(found, resumeOptions), resumeOptions);
   };
 
   return {
@@ -87,102 +133,80 @@ export function createAgent(options: AgentOptions): Agent {
     input,
     start(prompt, startOptions = {}) {
       const runInput = input(prompt, startOptions);
-      return open({ input: runInput }, runInput.settings.runId, startOptions);
+      const { settings } = runInput;
+      const begin = { settings, base: null, forkOf: null, lease: lease() };
+      const own = { source: { input: runInput }, known: nothingKnown, begin };
+      return open(settings.runId, { ...own, tags: startOptions.tags ?? [] }, startOptions).run;
     },
-    async resume(run, resumeOptions = {}) {
-      checkResumeOptions(resumeOptions);
-      const saved = typeof run === 'string' ? await store.load(run) : null;
-      if (typeof run === 'string' && !saved) throw unknownRun(run);
-      const { snapshot, runId } = checkSnapshot(saved?.snapshot ?? run);
-      const saveVersion = (saved ?? (await store.load(runId)))?.saveVersion ?? 0;
-      return open({ snapshot, saveVersion }, runId, resumeOptions);
+    resume,
+    async resumeAll() {
+      const resumed: Run[] = [];
+      for (const runId of await unattended(store, live)) {
+        try {
+          resumed.push(await resume(runId));
+        } catch (error) {
+          if (!PawlError.is(error) || error.code !== 'run_locked') throw error;
+        }
+      }
+      return resumed;
+    },
+    async fork(runId, forkOptions) {
+      const { begin, source, known, tags, id } = await forkOf(
+        store,
+        options,
+        parts,
+        runId,
+        forkOptions,
+      );
+      const own = { source, known, tags, begin: { ...begin, lease: lease() } };
+      return open(id, own, forkOptions).run;
+    },
+    async history(runId) {
+      const saved = await store.load(runId);
+      if (!saved) throw unknownRun(runId);
+      const { messages, forkOf: from } = saved;
+      return { messages, steps: await store.steps(runId), forkOf: from };
+    },
+    async drain({ graceMs = 10_000 } = {}) {
+      isDraining = true;
+      const runs = [...live.values()];
+      await Promise.all(runs.map((run) => drainRun(run, graceMs, store)));
     },
   };
 }
 
-function partsOf(options: AgentOptions): AgentParts {
-  const tools = options.tools ?? [];
-  const { permissions = {} } = options;
-  checkPermissions(
-    permissions,
-    tools.map(({ name }) => name),
-  );
-  return {
-    models: [options.model, ...(options.fallbackModels ?? [])],
-    system: options.system ?? '',
-    tools: new Map(tools.map((tool) => [tool.name, tool])),
-    toolSpecs: tools.map(({ name, description, inputSchema }) => ({
-      name,
-      description,
-      inputSchema,
-    })),
-    toolChoice: options.toolChoice ?? 'auto',
-    streams: options.streams ?? true,
-    permissions,
-    maxOutputChars: options.maxOutputChars ?? 50_000,
-    compact: options.compaction?.compact ?? null,
-    redactor: redactor(options.secrets ?? []),
-    onEvent: options.onEvent ?? null,
-    now: Date.now,
-    random: Math.random,
-  };
+/** Runs that nobody goes on with: in flight when a process died, or told something since. */
+async function unattended(
+  store: Store,
+  live: ReadonlyMap<string, Run>,
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  let after: string | null = null;
+  do {
+    const page = await store.list({
+      status: ['running', 'waiting'],
+      ...(after !== null && { after }),
+    });
+    const waiting = page.runs.filter(({ status }) => status === 'waiting');
+    const posted = await store.posted(waiting.map(({ runId }) => runId));
+    const told = new Set(posted.map(({ runId }) => runId));
+    for (const { runId, status } of page.runs) {
+      if (!live.has(runId) && (status === 'running' || told.has(runId))) ids.push(runId);
+    }
+    after = page.next;
+  } while (after !== null);
+  return ids;
 }
 
-function inputOf(
-  options: AgentOptions,
-  parts: AgentParts,
-  prompt: Prompt,
-  inputOptions: InputOptions,
-): RunInput {
-  checkStartOptions(inputOptions);
-  const { history = [], runId, budget, onLimit } = inputOptions;
-  const content = checkPrompt(prompt);
-  checkHistory(history);
-  const limits = limitsOf({ ...options.budget, ...budget });
-  const models = parts.models.map(modelSettings);
-  checkPriced(limits, models, budget?.maxCostUsd ?? options.budget?.maxCostUsd);
-  const settings: RunSettings = {
-    runId: runId === undefined ? `run_${randomUUID()}` : checkRunId(runId),
-    agent: options.name ?? null,
-    models: models as unknown as RunSettings['models'],
-    tools: (options.tools ?? []).map(toolPolicy),
-    prefixTokens: prefixTokens(parts),
-    onLimit: onLimit ?? options.onLimit ?? 'stop',
-    onTruncated: options.onTruncated ?? 'stop',
-    retry: { ...defaultRetry, ...options.retry },
-    compactAtTokens: options.compaction?.atTokens ?? null,
-  };
-  // Repaired here already: what repair adds to a request would be missing in the bound on its tokens.
-  const messages = repairHistory([...history, { role: 'user', content }]);
-  return { settings, limits, messages };
+/** Lets what runs come to its end, up to a point; then the run is suspended, and goes on when it is resumed. */
+async function drainRun(run: Run, graceMs: number, store: Store): Promise<void> {
+  const isPausedByPerson = run.state === 'paused';
+  run.pause();
+  await Promise.race([run.idle(), sleep(graceMs)]);
+  if (run.state === 'paused' && !isPausedByPerson)
+    await store.post(run.id, { type: 'run.resumed' });
+  await run.suspend();
 }
-
-const modelSettings = (model: Model): ModelSettings => ({
-  id: model.id,
-  provider: model.provider,
-  price: model.price,
-  maxOutputTokens: model.maxOutputTokens,
-  minOutputTokens: model.minOutputTokens,
-  contextWindow: model.contextWindow,
-});
-
-const toolPolicy = (tool: Tool): ToolPolicy => ({
-  name: tool.name,
-  effect: tool.effect,
-  maxCalls: tool.maxCalls,
-  maxRetries: tool.maxRetries,
-  maxCostMicros: microsOfUsd(tool.maxCostUsd),
-  isRepeatable: tool.isRepeatable,
-});
-
-/** What an API adds to a request by itself, at most: a frame, and for tools instructions of its own. */
-const frameTokens = 64;
-const toolFrameTokens = 700;
-
-const prefixTokens = ({ system, toolSpecs }: AgentParts): number =>
-  frameTokens +
-  utf8Length(system) +
-  (toolSpecs.length > 0 ? toolFrameTokens + utf8Length(JSON.stringify(toolSpecs)) : 0);
 
 const alreadyRuns = (runId: string): PawlError =>
   new PawlError(
@@ -190,5 +214,5 @@ const alreadyRuns = (runId: string): PawlError =>
     `Run "${runId}" is running in this process already. Use the run you have, or another id.`,
   );
 
-const unknownRun = (runId: string): PawlError =>
-  new PawlError('unknown_run', `The store knows no run "${runId}".`);
+const draining = (): PawlError =>
+  new PawlError('run_locked', 'The agent is draining: it starts nothing new in this process.');

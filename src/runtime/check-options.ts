@@ -4,7 +4,7 @@ import * as check from '../core/check.ts';
 import { invalidInput } from '../core/errors.ts';
 import { isJsonObject } from '../core/json.ts';
 import { defaultRetry } from '../core/retry.ts';
-import type { AgentOptions, StartOptions } from './agent-options.ts';
+import type { AgentOptions, ForkOptions, ResumeOptions, StartOptions } from './agent-options.ts';
 
 const optionNames: readonly (keyof AgentOptions)[] = [
   ...(['model', 'fallbackModels', 'name', 'system', 'tools', 'permissions', 'budget'] as const),
@@ -12,7 +12,10 @@ const optionNames: readonly (keyof AgentOptions)[] = [
   ...(['toolChoice', 'streams', 'compaction', 'store', 'secrets', 'onEvent'] as const),
 ];
 const startNames: readonly (keyof StartOptions)[] = [
-  ...(['history', 'runId', 'budget', 'onLimit', 'signal', 'inspect'] as const),
+  ...(['history', 'runId', 'budget', 'onLimit', 'tags', 'signal', 'inspect'] as const),
+];
+const forkNames: readonly (keyof ForkOptions)[] = [
+  ...(['atTurn', 'runId', 'budget', 'onLimit', 'edit', 'tags', 'signal', 'inspect'] as const),
 ];
 const limitActions = ['wrapUp', 'ask', 'stop'];
 
@@ -46,13 +49,38 @@ export function checkStartOptions(options: StartOptions): void {
   check.checkFields('options', options, startNames);
   if (options.budget !== undefined) namedLimits(options.budget);
   check.checkOneOf('onLimit', options.onLimit, limitActions);
+  checkTags(options.tags);
   checkWatchers(options);
 }
 
 /** @throws PawlError `invalid_input` */
-export function checkResumeOptions(options: Pick<StartOptions, 'signal' | 'inspect'>): void {
-  check.checkFields('options', options, ['signal', 'inspect']);
+export function checkResumeOptions(options: ResumeOptions): void {
+  check.checkFields('options', options, ['signal', 'inspect', 'budget', 'retry']);
+  if (options.budget !== undefined) namedLimits(options.budget);
+  check.checkBoolean('retry', options.retry);
   checkWatchers(options);
+}
+
+/** @throws PawlError `invalid_input` */
+export function checkForkOptions(options: ForkOptions): void {
+  check.checkFields('options', options, forkNames);
+  if (!Number.isSafeInteger(options.atTurn) || options.atTurn < 1) {
+    throw invalidInput('atTurn', 'a whole number from 1 up', options.atTurn);
+  }
+  if (options.budget !== undefined) namedLimits(options.budget);
+  check.checkOneOf('onLimit', options.onLimit, limitActions);
+  if (options.edit !== undefined && typeof options.edit !== 'function') {
+    throw invalidInput('edit', 'a function of the messages', options.edit);
+  }
+  checkTags(options.tags);
+  checkWatchers(options);
+}
+
+function checkTags(tags: unknown): void {
+  const isTag = (tag: unknown): boolean => typeof tag === 'string' && tag !== '';
+  if (tags !== undefined && !(Array.isArray(tags) && tags.every(isTag))) {
+    throw invalidInput('tags', 'a list of texts that are not empty', tags);
+  }
 }
 
 function checkWatchers({ signal, inspect }: Pick<StartOptions, 'signal' | 'inspect'>): void {

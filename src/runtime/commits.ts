@@ -1,11 +1,12 @@
 import { PawlError } from '../core/errors.ts';
 import { describeThrown } from '../core/stringify.ts';
-import type { SaveStep, Store } from '../stores/store.ts';
+import type { Refused, Store } from '../stores/store.ts';
+import type { StepBuilder } from './step-builder.ts';
 
 /** Saves the changes of one run. */
 export interface Saver {
-  /** Something changed. Cheap: called in every transition. */
-  noteChange(): void;
+  /** Something changed: an event of this type was heard. Cheap: called in every transition. */
+  noteChange(cause?: string): void;
   /** Resolves once everything noted so far is durable; rejects when it can't be saved. */
   saved(): Promise<void>;
   /** Something was noted that is not durable yet. */
@@ -14,8 +15,7 @@ export interface Saver {
 
 export interface SaverOptions {
   readonly runId: string;
-  /** The run as it is now. Never called inside a transition. */
-  readonly step: () => Omit<SaveStep, 'runId' | 'follows'>;
+  readonly builder: StepBuilder;
   /** Save version that is already stored: 0 for a new run. */
   readonly saveVersion: number;
   /** The run can't be saved any more, and must do nothing any more. */
@@ -50,15 +50,17 @@ export function groupCommit(store: Store): { saverFor(options: SaverOptions): Sa
     changed.clear();
     const marks = runs.map(({ noted }) => noted);
     try {
-      const steps = runs.map((run) => ({
-        ...run.step(),
-        runId: run.runId,
-        follows: run.saveVersion,
+      const built = runs.map((run) => run.builder.next());
+      const steps = runs.map(({ runId, saveVersion }, index) => ({
+        ...(built[index] as (typeof built)[number]).step,
+        runId,
+        follows: saveVersion,
       }));
-      const refused = new Set(await store.save(steps));
+      const refused = new Map((await store.save(steps)).map((entry) => [entry.runId, entry]));
       runs.forEach((run, index) => {
-        if (refused.has(run.runId)) fail(run, conflict(run));
-        else succeed(run, marks[index] ?? 0);
+        const refusal = refused.get(run.runId);
+        if (refusal) fail(run, conflict(run, refusal));
+        else succeed(run, marks[index] ?? 0, built[index]?.saved);
       });
     } catch (error) {
       for (const run of runs) fail(run, notSaved(run, error));
@@ -71,7 +73,8 @@ export function groupCommit(store: Store): { saverFor(options: SaverOptions): Sa
     saverFor(options) {
       const run: Run = { ...options, noted: 0, durable: 0, failure: null, waiting: [] };
       return {
-        noteChange() {
+        noteChange(cause) {
+          if (cause !== undefined) options.builder.noteCause(cause);
           run.noted += 1;
           if (run.failure) return;
           changed.add(run);
@@ -89,7 +92,8 @@ export function groupCommit(store: Store): { saverFor(options: SaverOptions): Sa
   };
 }
 
-function succeed(run: Run, mark: number): void {
+function succeed(run: Run, mark: number, noteSaved: (() => void) | undefined): void {
+  noteSaved?.();
   run.saveVersion += 1;
   run.durable = mark;
   const ready = run.waiting.filter(({ upTo }) => upTo <= mark);
@@ -105,8 +109,8 @@ function fail(run: Run, failure: PawlError): void {
   for (const { settle } of waiting) settle();
 }
 
-const conflict = ({ runId, saveVersion }: Run): PawlError =>
-  saveVersion === 0
+const conflict = ({ runId, saveVersion }: Run, { why }: Refused): PawlError =>
+  why === 'exists'
     ? new PawlError(
         'run_exists',
         `There is a run "${runId}" already. Choose another id, or resume it.`,

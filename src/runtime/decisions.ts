@@ -86,7 +86,7 @@ const staleApproval = (callId: string): PawlError =>
     `The approval does not fit call "${callId}": its arguments or its tool are not what was shown. Look at it again.`,
   );
 
-function notAwaiting(context: RunContext, callId: string, kind: Wait['for']): PawlError {
+export function notAwaiting(context: RunContext, callId: string, kind: Wait['for']): PawlError {
   const isKnown = context.messages.some((message) =>
     toolUsesIn(message).some(({ id }) => id === callId),
   );

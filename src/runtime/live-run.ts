@@ -13,26 +13,33 @@ import type { Failure } from '../core/failure.ts';
 import type { RunContext, RunInput } from '../core/run-context.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import { describeThrown } from '../core/stringify.ts';
-import type { RunSnapshot } from '../stores/store.ts';
+import type { Posted, RunSnapshot, SaveStep } from '../stores/store.ts';
 import type { AgentMachine } from './agent-machine.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { groupCommit, Saver } from './commits.ts';
 import { emitterFor } from './emit.ts';
 import { createFeed } from './feed.ts';
+import type { Keeper } from './keeper.ts';
+import { isForRuns } from './posted-events.ts';
 import { type RunResult, resultOf } from './run-result.ts';
 import { watchSteps, watchWaits } from './run-watch.ts';
 import { meterFor, useServices } from './services.ts';
 import { whenAborted } from './shared-signal.ts';
 import { createSlots } from './slots.ts';
+import { type Known, stepBuilder } from './step-builder.ts';
 
 export interface RunOptions {
   readonly parts: AgentParts;
   readonly machine: AgentMachine;
   readonly commits: ReturnType<typeof groupCommit>;
   readonly toolConcurrency: number;
-  readonly source:
-    | { readonly input: RunInput }
-    | { readonly snapshot: RunSnapshot; readonly saveVersion: number };
+  readonly source: { readonly input: RunInput } | { readonly snapshot: RunSnapshot };
+  /** What the store has of the run already. */
+  readonly known: Known;
+  /** With a run that the store does not know yet. */
+  readonly begin: SaveStep['begin'];
+  readonly tags: readonly string[];
+  readonly keeper: Keeper;
   readonly signal?: AbortSignal | undefined;
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void) | undefined;
   /** Called once, when the run can do nothing any more in this process. */
@@ -53,6 +60,8 @@ export interface LiveRun {
   /** Everything that has changed so far is durable. */
   saved(): Promise<void>;
   suspend(): Promise<RunSnapshot>;
+  /** Something was posted for the run in its store. */
+  hear(posted: Posted): void;
 }
 
 export function startLiveRun(options: RunOptions): LiveRun {
@@ -93,7 +102,9 @@ export function startLiveRun(options: RunOptions): LiveRun {
   };
   /** Stopped from outside the machine, which never hears of it: what was open is answered for the caller only. */
   const fail = (failure: Failure): void => {
+    if (closed) return;
     stop();
+    void options.keeper.leave(runId);
     const context = contextNow();
     const answered = { ...context, ...closeCalls(context, 'The run was stopped by a failure.') };
     steps.note(answered);
@@ -103,13 +114,22 @@ export function startLiveRun(options: RunOptions): LiveRun {
     const { status, context } = actor.getSnapshot();
     if (status !== 'done') return;
     await saver.saved().catch(() => {});
+    await options.keeper.leave(runId);
     close(context.status ?? 'failed', context);
   };
 
+  const builder = stepBuilder({
+    snapshotNow,
+    isWaiting: () => actor.getSnapshot().hasTag('waitsForHuman'),
+    begin: options.begin,
+    known: options.known,
+    tags: options.tags,
+    now: parts.now,
+  });
   const saver = options.commits.saverFor({
     runId,
-    saveVersion: 'input' in source ? 0 : source.saveVersion,
-    step: () => ({ snapshot: snapshotNow(), ended: contextNow().status }),
+    builder,
+    saveVersion: options.known.saveVersion,
     onFailed: (error) => fail(toFailure(error)),
   });
   useServices(actor, {
@@ -131,7 +151,18 @@ export function startLiveRun(options: RunOptions): LiveRun {
     if (!isOver()) actor.send({ type: 'run.cancelled', reason });
   };
 
-  if ('input' in source) saver.noteChange();
+  const hear = ({ number, event }: Posted): void => {
+    if (!builder.noteHeard(number)) return;
+    saver.noteChange();
+    if (!isOver() && isForRuns(event)) actor.send(event);
+  };
+
+  if (options.begin) saver.noteChange();
+  options.keeper.keep({
+    runId,
+    hear,
+    onLost: (owner) => fail(toFailure(lockedBy(runId, owner))),
+  });
   actor.start();
   if (options.signal && !isOver()) leaveSignal = whenAborted(options.signal, onAbort);
   if (options.signal?.aborted) onAbort();
@@ -146,6 +177,7 @@ export function startLiveRun(options: RunOptions): LiveRun {
     isOver,
     send,
     saved: saver.saved,
+    hear,
     async suspend() {
       // What changed while it was being saved has to be saved too: after the stop it is too late.
       do await saver.saved();
@@ -153,6 +185,7 @@ export function startLiveRun(options: RunOptions): LiveRun {
       const snapshot = snapshotNow();
       if (!isOver()) {
         stop();
+        await options.keeper.leave(runId);
         close('suspended', contextNow());
       }
       return snapshot;
@@ -209,3 +242,9 @@ function deferred<Value>() {
   });
   return { promise, resolve };
 }
+
+export const lockedBy = (runId: string, owner: string): PawlError =>
+  new PawlError(
+    'run_locked',
+    `Run "${runId}" is held by another process (${owner}). Nothing was done; wait until it ends, or speak to it through the store.`,
+  );

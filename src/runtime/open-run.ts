@@ -5,11 +5,17 @@ import type { Run } from './run.ts';
 import { raisedLimits } from './run-checks.ts';
 import { stateName } from './run-watch.ts';
 
+/** The handle for users, and the run behind it for whoever keeps it. */
+export interface OpenRun {
+  readonly run: Run;
+  readonly live: LiveRun;
+}
+
 /** Starts a run, or goes on with one, and gives the handle to it. */
-export function openRun(options: RunOptions): Run {
+export function openRun(options: RunOptions): OpenRun {
   const live = startLiveRun(options);
   const { actor, send } = live;
-  return {
+  const run: Run = {
     id: live.runId,
     events: live.events,
     result: live.result,
@@ -35,6 +41,7 @@ export function openRun(options: RunOptions): Run {
     snapshot: live.snapshotNow,
     suspend: live.suspend,
   };
+  return { run, live };
 }
 
 const untilIdle = ({ actor, isOver, result }: LiveRun): Promise<'ended' | 'waiting'> =>

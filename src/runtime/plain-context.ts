@@ -29,7 +29,7 @@ export const noteRestored = (actor: AnyActorRef): void => {
 export function plainContext<Machine extends AnyStateMachine>(machine: Machine): Machine {
   return Object.assign(Object.create(machine) as Machine, {
     transition: (snapshot: AnyMachineSnapshot, event: AnyEventObject, scope: AnyActorScope) => {
-      if (event.type !== 'xstate.stop') noteChange(scope.self);
+      if (event.type !== 'xstate.stop') noteChange(scope.self, event.type);
       return machine.transition(snapshot, event, scope);
     },
     getPersistedSnapshot: (snapshot: AnyMachineSnapshot, options?: unknown) => ({

@@ -11,7 +11,7 @@ export interface RunServices {
   /** Resolves once everything that has changed so far is durable. */
   readonly saved: () => Promise<void>;
   /** Something in the run changed and has to be saved. */
-  readonly noteChange: () => void;
+  readonly noteChange: (cause?: string) => void;
   /** Null: nobody has asked for this run's events yet. */
   readonly emit: ((event: UnaddressedEvent) => void) | null;
 }
@@ -54,9 +54,9 @@ export function servicesOf(actor: AnyActorRef): RunServices {
 }
 
 /** Tells the run's saver, if it has one. Called in each transition, also before the run's root has a snapshot. */
-export function noteChange(actor: AnyActorRef): void {
+export function noteChange(actor: AnyActorRef, cause: string): void {
   for (let ref: AnyActorRef | undefined = actor; ref; ref = ref._parent) {
-    services.get(ref)?.noteChange();
+    services.get(ref)?.noteChange(cause);
   }
 }
 

@@ -1,0 +1,152 @@
+/** What is new in a run since its last save, as a step for the store. */
+import { compact } from '../core/checkpoint.ts';
+import type { Json } from '../core/json.ts';
+import { add, release } from '../core/ledger.ts';
+import type { RunContext } from '../core/run-context.ts';
+import type { RunHead, RunSnapshot, SavedRun, SaveStep, WaitingFor } from '../stores/store.ts';
+import { stateName } from './run-watch.ts';
+
+/** What the store has of a run already. */
+export interface Known {
+  readonly saveVersion: number;
+  readonly generation: number;
+  readonly messages: number;
+  /** Tool uses of the open batch whose results are stored. */
+  readonly results: ReadonlySet<string>;
+  readonly turn: number;
+}
+
+export const nothingKnown: Known = {
+  saveVersion: 0,
+  generation: 0,
+  messages: 0,
+  results: new Set(),
+  turn: 0,
+};
+
+export const knownOf = ({ saveVersion, generation, messages, results, head }: SavedRun): Known => ({
+  saveVersion,
+  generation,
+  messages: messages.length,
+  results: new Set(results.map(({ tool_use_id }) => tool_use_id)),
+  turn: head.turn,
+});
+
+export type StepParts = Omit<SaveStep, 'runId' | 'follows'>;
+
+export interface StepBuilder {
+  /** The run as it is now. Never called inside a transition. `saved` has to be called once the step is durable. */
+  next(): { readonly step: StepParts; readonly saved: () => void };
+  /** An event that was posted for the run is told to it now: the next step drops it. False: it was told before. */
+  noteHeard(number: number): boolean;
+  /** The event that changes the run now. */
+  noteCause(type: string): void;
+}
+
+export function stepBuilder(options: {
+  readonly snapshotNow: () => RunSnapshot;
+  readonly isWaiting: () => boolean;
+  readonly begin: SaveStep['begin'];
+  readonly known: Known;
+  readonly tags: readonly string[];
+  readonly now: () => number;
+}): StepBuilder {
+  let { known, begin } = options;
+  let heard: readonly number[] = [];
+  const allHeard = new Set<number>();
+  let cause = 'run.started';
+  return {
+    noteHeard(number) {
+      if (allHeard.has(number)) return false;
+      allHeard.add(number);
+      heard = [...heard, number];
+      return true;
+    },
+    noteCause: (type) => {
+      cause = type;
+    },
+    next() {
+      const snapshot = options.snapshotNow();
+      const context = snapshot.context as unknown as RunContext;
+      const { checkpoint, messages, results } = compact(snapshot);
+      const isNewTranscript = context.generation !== known.generation;
+      const position = isNewTranscript ? 0 : known.messages;
+      const told = heard;
+      const step: StepParts = {
+        begin,
+        checkpoint,
+        generation: context.generation,
+        position,
+        messages: messages.slice(position),
+        results: results.filter(({ tool_use_id }) => !known.results.has(tool_use_id)),
+        closesBatch: results.length === 0 && known.results.size > 0,
+        turnStart: context.turn > known.turn ? turnStartOf(context) : null,
+        record: recordOf(context, snapshot, cause, options.now()),
+        head: headOf(context, snapshot, options),
+        heard: told,
+      };
+      const next: Known = {
+        saveVersion: known.saveVersion + 1,
+        generation: context.generation,
+        messages: messages.length,
+        results: new Set(results.map(({ tool_use_id }) => tool_use_id)),
+        turn: Math.max(known.turn, context.turn),
+      };
+      const saved = (): void => {
+        known = next;
+        begin = null;
+        heard = heard.filter((number) => !told.includes(number));
+      };
+      return { step, saved };
+    },
+  };
+}
+
+/** A fork begins before the call that the turn began with, so what that call reserved is set free. */
+function turnStartOf(context: RunContext): SaveStep['turnStart'] {
+  const { turn, generation, messages, contextTokens, countedBy, usage, container } = context;
+  const carried = {
+    turn: turn - 1,
+    contextTokens,
+    countedBy,
+    usage,
+    container,
+    ledger: release(context.ledger, 'model'),
+    repeats: context.repeats,
+    malformedReplies: context.malformedReplies,
+    compactedLength: context.compactedLength,
+  } satisfies Partial<RunContext>;
+  const json = carried as unknown as { readonly [key: string]: Json };
+  return { turn, generation, length: messages.length, context: json };
+}
+
+function recordOf(
+  { ledger, turn }: RunContext,
+  { value }: RunSnapshot,
+  cause: string,
+  atMs: number,
+): SaveStep['record'] {
+  const { inputTokens, outputTokens, costMicros } = add(ledger.spent, ledger.uncertain);
+  const spend = { inputTokens, outputTokens, costMicros, activeMs: ledger.activeMs };
+  return { atMs, state: stateName(value), cause, turn, spend };
+}
+
+function headOf(
+  context: RunContext,
+  { value }: RunSnapshot,
+  { isWaiting, tags }: { readonly isWaiting: () => boolean; readonly tags: readonly string[] },
+): RunHead {
+  const state = stateName(value);
+  const { agent } = context.settings;
+  const status = context.status ?? (isWaiting() ? 'waiting' : 'running');
+  return { status, state, agent, tags, turn: context.turn, waits: waitsOf(context, state) };
+}
+
+function waitsOf({ calls, status }: RunContext, state: string): readonly WaitingFor[] {
+  if (status !== null) return [];
+  if (state === 'awaitBudget') return [{ for: 'budget', callId: null, tool: null }];
+  if (state === 'paused') return [{ for: 'resume', callId: null, tool: null }];
+  return calls.flatMap(({ id, name, waits, result }) =>
+    waits && !result ? [{ for: waits.for, callId: id, tool: name }] : [],
+  );
+}

@@ -1,0 +1,150 @@
+/** Runs as a store has them, made ready to go on: as they are, reopened after their end, or forked at a turn. */
+import { isDeepStrictEqual } from 'node:util';
+import type { AgentLoopEvent } from '../../machines/agent-loop-events.ts';
+import { namedLimits } from '../core/budget.ts';
+import { expand } from '../core/checkpoint.ts';
+import { invalidInput, PawlError } from '../core/errors.ts';
+import type { Message } from '../core/message.ts';
+import type { RunContext, RunInput } from '../core/run-context.ts';
+import type { RunSnapshot, SavedRun, SavedTurn, SaveStep, Store } from '../stores/store.ts';
+import { settingsOf } from './agent-input.ts';
+import type { AgentOptions, ForkOptions, ResumeOptions } from './agent-options.ts';
+import type { AgentParts } from './agent-parts.ts';
+import { checkForkOptions } from './check-options.ts';
+import { checkSnapshot } from './check-snapshot.ts';
+import { checkHistory } from './checks.ts';
+import { checkPriced } from './run-checks.ts';
+import { type Known, knownOf, nothingKnown } from './step-builder.ts';
+
+type Begin = NonNullable<SaveStep['begin']>;
+
+export interface StoredRun {
+  readonly runId: string;
+  readonly snapshot: RunSnapshot;
+  readonly known: Known;
+  readonly tags: readonly string[];
+  /** Null: the store knows the run. */
+  readonly begin: Begin | null;
+}
+
+/** A run with what has to be said to it first. */
+export interface Reopened extends StoredRun {
+  readonly events: readonly AgentLoopEvent[];
+}
+
+/** The newest save of a run, or a snapshot that somebody kept. @throws PawlError `snapshot_incompatible`, `unknown_run` */
+export async function storedRun(store: Store, run: string | RunSnapshot): Promise<StoredRun> {
+  if (typeof run === 'string') {
+    const saved = await store.load(run);
+    if (!saved) throw unknownRun(run);
+    const { snapshot, runId } = checkSnapshot(snapshotOf(saved));
+    return { runId, snapshot, known: knownOf(saved), tags: saved.head.tags, begin: null };
+  }
+  const { snapshot, runId } = checkSnapshot(run);
+  const saved = await store.load(runId);
+  if (!saved) {
+    const { settings } = snapshot.context as unknown as RunContext;
+    const begin: Begin = { settings, base: null, forkOf: null, lease: null };
+    return { runId, snapshot, known: nothingKnown, tags: [], begin };
+  }
+  // The snapshot may be older or newer than the store: its transcript is stored as one of its own.
+  const context = { ...snapshot.context, generation: saved.generation + 1 };
+  const own = { ...snapshot, context };
+  return { runId, snapshot: own, known: knownOf(saved), tags: saved.head.tags, begin: null };
+}
+
+export const snapshotOf = ({ settings, checkpoint, messages, results }: SavedRun): RunSnapshot =>
+  expand<RunSnapshot>({ settings, checkpoint, messages, results });
+
+/** A final state takes no event, so a run that may go on is put where it would wait for a budget, and is given one. */
+export function reopenedRun(stored: StoredRun, { budget, retry }: ResumeOptions): Reopened {
+  const { models } = (stored.snapshot.context as unknown as RunContext).settings;
+  const limits = namedLimits(budget ?? {});
+  checkPriced(limits, models, budget?.maxCostUsd);
+  const raised: AgentLoopEvent = { type: 'budget.raised', limits };
+  const { status } = stored.snapshot.context as unknown as RunContext;
+  const goesOn = (status === 'exhausted' && budget) || (status === 'failed' && retry);
+  if (goesOn) return { ...stored, snapshot: reopened(stored.snapshot), events: [raised] };
+  return { ...stored, events: budget && status === null ? [raised] : [] };
+}
+
+function reopened({ output: _, ...snapshot }: RunSnapshot): RunSnapshot {
+  const context = {
+    ...snapshot.context,
+    status: null,
+    limit: null,
+    failure: null,
+    refusal: null,
+  };
+  return {
+    ...(snapshot as RunSnapshot),
+    status: 'active',
+    value: { active: 'awaitBudget' },
+    children: {},
+    context,
+  };
+}
+
+/** A new run from a turn of another: also of one that has ended. The transcript up to there is shared, not copied. */
+export async function forkOf(
+  store: Store,
+  options: AgentOptions,
+  parts: AgentParts,
+  runId: string,
+  fork: ForkOptions,
+) {
+  checkForkOptions(fork);
+  const from = await store.loadTurn(runId, fork.atTurn);
+  if (!from) throw (await store.load(runId)) ? noSuchTurn(runId, fork.atTurn) : unknownRun(runId);
+  const settings = settingsOf(options, parts, { runId: fork.runId, onLimit: fork.onLimit });
+  const messages = fork.edit ? edited(fork.edit(from.messages)) : from.messages;
+  const carried = carriedOver(from, fork, messages, settings);
+  checkPriced(carried.ledger.limits, settings.models, fork.budget?.maxCostUsd);
+  const shared = sharedLength(from.messages, messages);
+  const base = { runId, generation: from.generation, length: shared };
+  const begin: Begin = { settings, base, forkOf: { runId, turn: fork.atTurn }, lease: null };
+  const input: RunInput = { settings, limits: carried.ledger.limits, messages, carried };
+  const known: Known = { ...nothingKnown, messages: shared, turn: fork.atTurn - 1 };
+  return { id: settings.runId, source: { input }, known, tags: fork.tags ?? [], begin };
+}
+
+function carriedOver(
+  from: SavedTurn,
+  { budget }: ForkOptions,
+  messages: readonly Message[],
+  settings: RunInput['settings'],
+): Partial<RunContext> & Pick<RunContext, 'ledger'> {
+  const context = from.context as unknown as Partial<RunContext> & Pick<RunContext, 'ledger'>;
+  const { contextTokens, countedBy, ...rest } = context;
+  const limits = { ...context.ledger.limits, ...namedLimits(budget ?? {}) };
+  // What was counted holds only for the same words, said to the same model.
+  const isCounted =
+    messages === from.messages &&
+    settings.prefixTokens === from.settings.prefixTokens &&
+    settings.models[0].id === from.settings.models[0].id;
+  return {
+    ...rest,
+    ...(isCounted && { contextTokens, countedBy }),
+    ledger: { ...context.ledger, limits },
+  } as Partial<RunContext> & Pick<RunContext, 'ledger'>;
+}
+
+function edited(messages: readonly Message[]): readonly Message[] {
+  checkHistory(messages);
+  if (messages.at(-1)?.role === 'user') return messages;
+  throw invalidInput('edit', 'a history that ends with a message of the user', messages);
+}
+
+function sharedLength(before: readonly Message[], after: readonly Message[]): number {
+  const differs = after.findIndex((message, index) => !isDeepStrictEqual(message, before[index]));
+  return differs === -1 ? after.length : differs;
+}
+
+export const unknownRun = (runId: string): PawlError =>
+  new PawlError('unknown_run', `The store knows no run "${runId}".`);
+
+const noSuchTurn = (runId: string, turn: number): PawlError =>
+  new PawlError(
+    'invalid_input',
+    `atTurn: expected a turn that run "${runId}" has had, got ${turn}.`,
+  );
