@@ -40,7 +40,7 @@ export function readAnswer(line: string): Answer {
   return { kind: 'unclear' };
 }
 
-const effectNotes: { readonly [Effect in ToolEffect]: string } = {
+export const effectNotes: { readonly [Effect in ToolEffect]: string } = {
   read: 'only reads',
   idempotent: 'acts, and may be repeated',
   once: 'acts, once and for good',

@@ -6,11 +6,12 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
   ['s', 1_000],
   ['m', 60_000],
   ['h', 3_600_000],
+  ['d', 86_400_000],
 ]);
 
-/** `1500` and `1500ms` are milliseconds; `90s`, `1.5m` and `2h` are what they say. Whole milliseconds. */
+/** `1500` and `1500ms` are milliseconds; `90s`, `1.5m`, `2h` and `30d` are what they say. Whole milliseconds. */
 export function readDurationMs(text: string): number | null {
-  const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|)$/.exec(text.trim()) ?? [];
+  const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d|)$/.exec(text.trim()) ?? [];
   if (amount === '') return null;
   return safe(Math.round(Number(amount) * (unitsMs.get(unit) ?? Number.NaN)));
 }

@@ -54,6 +54,10 @@ const stateStyles: ReadonlyMap<string, Style> = new Map([
   ['cancelled', 'warn'],
 ]);
 
+/** Colour of a run's status in lists. */
+export const styleOfEnd = (status: string): Style =>
+  stateStyles.get(status) ?? (status === 'waiting' ? 'warn' : 'accent');
+
 function stateLine(state: string, paint: Paint): string {
   const style = stateStyles.get(state);
   if (style) return `${stateIndent}${paint(style, `● ${state}`)}`;

@@ -87,3 +87,15 @@ export function formatMs(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
 }
+
+const ageUnits = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+] as const;
+
+/** How long ago, in the largest unit that fits: `12 s`, `3 min`, `5 h`, `41 d`. */
+export function formatAge(ms: number): string {
+  const [unit, unitMs] = ageUnits.find(([, size]) => ms >= size) ?? (['s', 1_000] as const);
+  return `${formatCount(Math.max(0, Math.floor(ms / unitMs)))} ${unit}`;
+}

@@ -8,6 +8,8 @@ export interface Terminal {
   readonly showsAnswer: boolean;
   /** For talk. */
   readonly paint: Paint;
+  /** For data that people read. */
+  readonly dataPaint: Paint;
   /** One line of talk, below whatever was written last. Foreign text in it was made visible before. */
   say(line?: string): void;
   /** Data, as it is. */
@@ -35,6 +37,7 @@ export function openTerminal(
     mayAsk: Boolean(stdin.isTTY && stderr.isTTY),
     showsAnswer: Boolean(stdout.isTTY),
     paint: paintFor(stderr, env),
+    dataPaint: paintFor(stdout, env),
     say(line = '') {
       if (isMidLine && stdout.isTTY) stdout.write('\n');
       isMidLine = false;

@@ -134,7 +134,7 @@ export interface RunQuery {
   readonly after?: string;
 }
 
-/** Why a step was not saved. */
+/** Why a step was not saved. `stale` also says that the transcript it builds on is gone. */
 export type Refused = { readonly runId: string; readonly why: 'exists' | 'stale' };
 
 export type LeaseAnswer =
@@ -166,8 +166,15 @@ export interface Store {
   loadTurn(runId: string, turn: number): Promise<SavedTurn | null>;
   /** The story of a run, oldest first. */
   steps(runId: string): Promise<readonly StepRecord[]>;
-  /** Newest first. `next` is null on the last page. */
-  list(query?: RunQuery): Promise<{ readonly runs: readonly RunSummary[]; readonly next: string | null }>;
+  /**
+   * Newest update first; of equal ones, the run that began last. `next` is null on the last page. `damaged` names runs
+   * that are stored but can't be read: they are in no page.
+   */
+  list(query?: RunQuery): Promise<{
+    readonly runs: readonly RunSummary[];
+    readonly next: string | null;
+    readonly damaged: readonly string[];
+  }>;
   /**
    * Takes the lease of a run, or renews it, unless another owner holds it and it has not run out at `nowMs`. Politeness,
    * not safety: it spares work. What makes a single writer is `follows`.
@@ -181,7 +188,10 @@ export interface Store {
   posted(runIds: readonly string[]): Promise<readonly Posted[]>;
   /** Removes a run with all that is its own. Transcripts that forks share stay until the last of them is gone. */
   delete(runId: string): Promise<void>;
-  /** Drops, of runs that have ended, the turns that forks could begin with, but for the newest `keepTurns` of each. */
+  /**
+   * Drops, of runs that ended before, the turns that forks could begin with, but for the newest `keepTurns` of each.
+   * Resolves to how many turns it dropped.
+   */
   prune(options: { readonly endedBeforeMs: number; readonly keepTurns: number }): Promise<number>;
   /** Releases what the store holds. Safe to call twice. */
   close(): Promise<void>;

@@ -102,6 +102,7 @@ async function screenOf(
     mayAsk: false,
     showsAnswer,
     paint: plain,
+    dataPaint: plain,
     say(line = '') {
       said.push(line);
       all += `${line}\n`;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { storeContract } from '../../src/testing/store-contract.ts';
+import { stepsOf } from '../../src/testing/store-steps.ts';
 
 describe('memoryStore', () => {
   it.each(storeContract)('$name', async ({ check }) => {
@@ -9,10 +10,11 @@ describe('memoryStore', () => {
 
   it('forgets a run that has ended when it is told to', async () => {
     const store = memoryStore({ keepsEnded: false });
-    const snapshot = { status: 'done', value: 'completed', context: {} } as const;
-    await store.save([{ runId: 'a', follows: 0, snapshot, ended: null }]);
+    const run = stepsOf('a');
+    const first = run.next();
+    await store.save([first]);
     expect(await store.load('a')).not.toBeNull();
-    await store.save([{ runId: 'a', follows: 1, snapshot, ended: 'completed' }]);
+    await store.save([run.next({ head: { ...first.head, status: 'completed' } })]);
     expect(await store.load('a')).toBeNull();
   });
 });

@@ -1,0 +1,135 @@
+import type { ToolResult } from '../core/message.ts';
+import type { RunSettings } from '../core/run-context.ts';
+import { applyDifference } from './json-difference.ts';
+import {
+  checksum,
+  damaged,
+  firstKey,
+  fromJson,
+  keyOf,
+  lastKey,
+  positionIn,
+  type StoreFile,
+} from './sqlite-rows.ts';
+import { findRun } from './sqlite-run-row.ts';
+import { readStart } from './sqlite-save.ts';
+import { readMessages } from './sqlite-transcript.ts';
+import type { SavedRun, SavedTurn, StepRecord } from './store.ts';
+
+export function loadRun(file: StoreFile, runId: string): SavedRun | null {
+  const row = findRun(file, runId);
+  if (row === null) return null;
+  return {
+    runId,
+    saveVersion: row.version,
+    settings: readSettings(file, runId, row.number),
+    checkpoint: fromJson(row.checkpoint),
+    generation: row.generation,
+    messages: readMessages(file, runId, row.transcript, row.length),
+    results: readResults(file, runId, row.number, row.results),
+    head: row.head,
+    forkOf: row.origin.forkOf,
+  };
+}
+
+function readSettings(file: StoreFile, runId: string, number: number): RunSettings {
+  const find = 'SELECT settings, settingsSum FROM begins WHERE run = ?';
+  const { settings, settingsSum } = file.connection.get(find, number) ?? {};
+  if (settingsSum === checksum(file.salt, 'settings', number, settings as string)) {
+    return fromJson(settings);
+  }
+  throw damaged(file.path, runId, 'settings');
+}
+
+function readResults(
+  { connection, salt, path }: StoreFile,
+  runId: string,
+  number: number,
+  count: number,
+): readonly ToolResult[] {
+  const find = 'SELECT id, result, sum FROM results WHERE id BETWEEN ? AND ? ORDER BY id';
+  const rows = connection.all(find, firstKey(number), lastKey(number));
+  const results = rows.map(({ id, result, sum }, index): ToolResult => {
+    const isWhole = sum === checksum(salt, 'result', id as number, result as string);
+    if (!isWhole || id !== keyOf(number, index)) throw damaged(path, runId, `result ${index}`);
+    return fromJson(result);
+  });
+  if (results.length === count) return results;
+  throw damaged(path, runId, 'results of the open batch');
+}
+
+export function loadTurn(file: StoreFile, runId: string, turn: number): SavedTurn | null {
+  const run = findRun(file, runId);
+  if (run === null || !Number.isSafeInteger(turn) || turn < 0) return null;
+  const id = keyOf(run.number, turn);
+  const find = 'SELECT transcript, generation, length, change, sum FROM turns WHERE id = ?';
+  const row = file.connection.get(find, id);
+  if (row === undefined) return absentTurn(file, runId, run.number);
+  const { transcript, generation, length } = row as {
+    readonly [column: string]: number;
+  } & { transcript: number; generation: number; length: number };
+  const sum = checksum(file.salt, 'turn', id, transcript, generation, length, row.change as string);
+  const start = readStart(file, runId, run.number);
+  if (row.sum !== sum || start === null) throw damaged(file.path, runId, `turn ${turn}`);
+  return {
+    turn,
+    generation,
+    length,
+    context: applyDifference(start, fromJson(row.change)) as SavedTurn['context'],
+    settings: readSettings(file, runId, run.number),
+    messages: readMessages(file, runId, transcript, length),
+  };
+}
+
+/** The run counts its turns, so that one whose row is lost is not taken for one that never was. */
+function absentTurn({ connection, path }: StoreFile, runId: string, number: number): null {
+  const count = 'SELECT count(*) AS count FROM turns WHERE id BETWEEN ? AND ?';
+  const found = connection.get(count, firstKey(number), lastKey(number))?.count;
+  const expected = connection.get('SELECT turns FROM runs WHERE number = ?', number)?.turns;
+  if (found === expected) return null;
+  throw damaged(path, runId, 'list of turns');
+}
+
+export function readSteps(file: StoreFile, runId: string): readonly StepRecord[] {
+  const run = findRun(file, runId);
+  if (run === null) return [];
+  const find =
+    'SELECT id, at, turn, input, output, cost, active, what, sum FROM steps WHERE id BETWEEN ? AND ? ORDER BY id';
+  const rows = file.connection.all(find, firstKey(run.number), lastKey(run.number));
+  const records = rows.map(({ sum, ...columns }, index): StepRecord => {
+    const row = columns as { [column: string]: number } & StepColumns;
+    const isWhole = sum === checksum(file.salt, 'step', ...stepValues(row));
+    if (!isWhole || positionIn(row.id) !== index + 1) {
+      throw damaged(file.path, runId, `step ${index + 1}`);
+    }
+    return readRecord(row);
+  });
+  if (records.length === run.version) return records;
+  throw damaged(file.path, runId, `step ${records.length + 1}`);
+}
+
+interface StepColumns {
+  readonly id: number;
+  readonly at: number;
+  readonly turn: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cost: number;
+  readonly active: number;
+  readonly what: string;
+}
+
+const stepValues = ({ id, at, turn, input, output, cost, active, what }: StepColumns) =>
+  [id, at, turn, input, output, cost, active, what] as const;
+
+function readRecord({ id, at, turn, input, output, cost, active, what }: StepColumns): StepRecord {
+  const [state, cause] = fromJson<readonly [string, string]>(what);
+  return {
+    saveVersion: positionIn(id),
+    atMs: at,
+    state,
+    cause,
+    turn,
+    spend: { inputTokens: input, outputTokens: output, costMicros: cost, activeMs: active },
+  };
+}
