@@ -21,11 +21,28 @@ export {
   type ToolSpec,
 } from './providers/provider.ts';
 export { type Agent, createAgent } from './runtime/agent.ts';
-export type { AgentOptions, InputOptions, StartOptions } from './runtime/agent-options.ts';
+export type {
+  AgentOptions,
+  ForkOptions,
+  InputOptions,
+  ResumeOptions,
+  StartOptions,
+} from './runtime/agent-options.ts';
+export { type RemoteRun, remoteRun } from './runtime/remote-run.ts';
 export type { PendingCall, Run } from './runtime/run.ts';
 export type { RunResult } from './runtime/run-result.ts';
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts';
-export type { RunSnapshot, SavedRun, SaveStep, Store } from './stores/store.ts';
+export { sqliteStore } from './stores/sqlite.ts';
+export type {
+  RunQuery,
+  RunSnapshot,
+  RunSummary,
+  SavedRun,
+  SavedTurn,
+  SaveStep,
+  StepRecord,
+  Store,
+} from './stores/store.ts';
 export { defineTool } from './tools/define-tool.ts';
 export type { Permissions, Rule } from './tools/permissions.ts';
 export { type Tool, type ToolContext, toolOutput } from './tools/tool.ts';

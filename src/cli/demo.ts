@@ -45,9 +45,13 @@ interface Answer {
   readonly isError: boolean;
 }
 
+/** Name of the demo's agent in the store: such a run goes on with the script, whether or not there is a key by then. */
+export const demoAgent = 'pawl-demo';
+
 /**
  * Plays the demo's chain, for each question anew: two tool uses at once, one that needs the product, the answer.
- * Every number comes from the results in the request.
+ * Every number comes from the results in the request, and nothing from earlier
+ * requests, so that a run which another process began goes on right.
  */
 export function demoScript({ body }: ScriptedRequest): ScriptedReply {
   const answers = answersSinceQuestion(body.messages);

@@ -18,13 +18,17 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** What a run was left waiting for; a settlement is wanted for a call whose outcome nobody knows. */
-export type LeftWaiting = 'approval' | 'budget' | 'settlement';
+/**
+ * What a run was left waiting for; a settlement is wanted for a call whose outcome nobody knows, `resume` for a run that
+ * somebody paused.
+ */
+export type LeftWaiting = 'approval' | 'budget' | 'settlement' | 'resume';
 
 export interface Outcome {
   readonly status: RunResult['status'];
   /** Code of the result's error. */
   readonly errorCode: ErrorCode | null;
+  /** Null for a run that was suspended: the process had to end while it was at work. */
   readonly waits: LeftWaiting | null;
   /** Some call of the run ended as `denied`. */
   readonly hasDenial: boolean;
@@ -43,16 +47,24 @@ export function exitCodeOf({ status, errorCode, waits, hasDenial }: Outcome): Ex
     case 'cancelled':
       return exitCodes.cancelled;
     case 'suspended':
-      return waits === 'settlement' ? exitCodes.interrupted : exitCodes.waitsForPerson;
+      return codeOfWait(waits);
     case 'failed':
       return errorCode === null ? exitCodes.failed : codeOfFailure(errorCode);
   }
 }
 
+function codeOfWait(waits: LeftWaiting | null): ExitCode {
+  if (waits === null) return exitCodes.cancelled;
+  return waits === 'settlement' ? exitCodes.interrupted : exitCodes.waitsForPerson;
+}
+
+/** A run, a call or a file that is named and not there is wrong usage. */
+const wrongUsageCodes: readonly ErrorCode[] = ['invalid_input', 'unknown_run', 'unknown_tool_use'];
+
 /** For what was thrown before there was a run, or instead of one. */
 export function exitCodeOfError(error: unknown): ExitCode {
   if (!PawlError.is(error)) return exitCodes.failed;
-  return error.code === 'invalid_input' ? exitCodes.wrongUsage : codeOfFailure(error.code);
+  return wrongUsageCodes.includes(error.code) ? exitCodes.wrongUsage : codeOfFailure(error.code);
 }
 
 const codeOfFailure = (code: ErrorCode): ExitCode =>

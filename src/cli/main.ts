@@ -9,6 +9,7 @@ import type { Surroundings } from './play.ts';
 import { type Commands, createProgram } from './program.ts';
 import { exitLine } from './screen.ts';
 import { showProse } from './show-text.ts';
+import { storeCommandsIn } from './store-commands.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
 /** The commands load their parts when they run, so that help and version are there at once. */
@@ -21,6 +22,7 @@ const commandsIn = (surroundings: Surroundings): Commands => ({
     const { chatCommand } = await import('./chat-command.ts');
     return chatCommand(options, surroundings);
   },
+  ...storeCommandsIn(surroundings),
   async diagram(machine, format) {
     const { drawDiagram } = await import('./diagram-command.ts');
     surroundings.terminal.write(await drawDiagram(machine, format));
@@ -32,7 +34,7 @@ async function main(): Promise<void> {
   const interrupts = createInterrupts(() => process.exit(exitCodes.cancelled));
   const terminal = openTerminal(process, () => interrupts.cancel('nobody reads the output'));
   process.on('SIGINT', () => interrupts.press('Ctrl-C'));
-  process.on('SIGTERM', () => interrupts.press('SIGTERM'));
+  process.on('SIGTERM', () => interrupts.drain());
 
   let code: number = exitCodes.failed;
   const program = createProgram({

@@ -1,5 +1,6 @@
 /** What a person should know before and after a run, beside its events. */
-import { exitCodes } from './exit-code.ts';
+import { type ExitCode, exitCodes } from './exit-code.ts';
+import { type Kept, resumeLine, tellLine } from './next-steps.ts';
 import type { RunEnd } from './screen.ts';
 import type { RunOptions, Session } from './session.ts';
 import { callLine } from './show-run.ts';
@@ -34,6 +35,12 @@ export function sayWhoAnswers(
   for (const line of about) say(`  ${paint('dim', line)}`);
 }
 
+/** Which run is taken up or branched, and from where. */
+export function sayWhichRun({ say, paint }: Speaker, text: string): void {
+  say(`  ${paint('accent', '›')} ${showLine(text)}`);
+  say();
+}
+
 export function sayQuestion({ say, paint }: Speaker, question: string): void {
   say();
   for (const line of showProse(question.trimEnd()).split('\n'))
@@ -46,35 +53,62 @@ export function sayPromptUnused({ say, paint }: Speaker): void {
 }
 
 /** What the exit code means for whoever has to act on it. */
-export function sayWhatNow(speaker: Speaker, end: RunEnd): void {
+export function sayWhatNow(speaker: Speaker, end: RunEnd, kept: Kept): void {
   const { say, paint } = speaker;
-  if (end.result.status === 'suspended') sayWhatWaits(speaker, end);
-  const advice = adviceFor(end);
-  if (advice !== null) say(`  ${paint('dim', advice)}`);
+  if (end.result.status === 'suspended') sayWhatWaits(speaker, end, kept);
+  for (const line of adviceFor(end, kept)) say(`  ${paint('dim', line)}`);
 }
 
-function sayWhatWaits({ say, paint }: Speaker, { pending, reason }: RunEnd): void {
+function sayWhatWaits(
+  { say, paint }: Speaker,
+  { pending, reason, result: { runId } }: RunEnd,
+  kept: Kept,
+): void {
   say(`  ${paint('warn', `● ${showLine(reason)}`)}`);
-  for (const { name, input, waits } of pending) {
+  for (const { callId, name, input, waits } of pending) {
     const hash = waits.for === 'approval' ? ` hash ${waits.argumentsHash.slice(0, 12)}` : '';
+    const verb = waits.for === 'approval' ? 'approve' : 'settle';
     say(`      ${callLine(name, input)}${paint('dim', hash)}`);
+    say(`        ${tellLine(verb, runId, callId, kept)}`);
   }
 }
 
-function adviceFor({ code, result, pending }: RunEnd): string | null {
-  switch (code) {
-    case exitCodes.waitsForPerson:
-      return pending.length === 0
-        ? optionOf(result.limit?.name)
-        : 'It did not run. Start it at a terminal to be asked, or with --yes to allow every call.';
-    case exitCodes.blockedByDenial:
-      return 'A call was denied, so the answer may not be what was asked for.';
-    case exitCodes.exhausted:
-      return optionOf(result.limit?.name);
-    case exitCodes.failed:
-      return result.error?.code === 'provider_auth' ? 'Look at ANTHROPIC_API_KEY.' : null;
+function adviceFor(end: RunEnd, kept: Kept): readonly string[] {
+  const { code, result } = end;
+  const resume = (...more: readonly string[]): string => resumeLine(result.runId, kept, ...more);
+  if (result.status === 'suspended') return suspendedAdvice(end, resume);
+  const advice: ReadonlyMap<ExitCode, () => readonly string[]> = new Map([
+    [
+      exitCodes.blockedByDenial,
+      () => ['A call was denied, so the answer may not be what was asked for.'],
+    ],
+    [exitCodes.exhausted, () => limitAdvice(result.limit?.name, resume)],
+    [
+      exitCodes.failed,
+      () => [
+        ...(result.error?.code === 'provider_auth' ? ['Look at ANTHROPIC_API_KEY.'] : []),
+        `From its last good step: ${resume('--retry')}`,
+      ],
+    ],
+  ]);
+  return advice.get(code)?.() ?? [];
+}
+
+type Resume = (...more: readonly string[]) => string;
+
+function suspendedAdvice({ waits, result }: RunEnd, resume: Resume): readonly string[] {
+  switch (waits) {
+    case 'approval':
+      return [`Decide (pawl approve, pawl deny), then go on: ${resume()}`];
+    case 'settlement':
+      return [
+        'Say what it came to (--result TEXT, --error), or let it run again (--retry).',
+        `Then go on: ${resume()}`,
+      ];
+    case 'budget':
+      return limitAdvice(result.limit?.name, resume);
     default:
-      return null;
+      return [`Go on: ${resume()}`];
   }
 }
 
@@ -85,9 +119,7 @@ const limitOptions: ReadonlyMap<string | undefined, string> = new Map([
   ['maxActiveMs', '--max-time'],
 ]);
 
-function optionOf(limit: string | undefined): string | null {
+function limitAdvice(limit: string | undefined, resume: Resume): readonly string[] {
   const option = limitOptions.get(limit);
-  return option === undefined
-    ? null
-    : `Raise it with ${option}, or finish early with --on-limit wrapUp.`;
+  return option === undefined ? [] : [`Go on with a higher limit: ${resume(option, '…')}`];
 }

@@ -1,7 +1,8 @@
 import type { Message } from '../core/message.ts';
+import type { Run } from '../runtime/run.ts';
 import type { Person } from './ask.ts';
 import { followRun } from './follow-run.ts';
-import type { Interrupts } from './interrupts.ts';
+import type { Interrupts, Stops } from './interrupts.ts';
 import { sayQuestion, sayWhatNow } from './notices.ts';
 import { readLine } from './read-line.ts';
 import { jsonScreen, type RunEnd, talkScreen } from './screen.ts';
@@ -21,35 +22,58 @@ export interface Question {
   readonly isShown: boolean;
 }
 
+/** After SIGTERM a run has this long to come to the end of its turn; container runtimes kill after 10 s. */
+const graceMs = 5_000;
+
 /** Asks one question and shows the run that answers it. @throws PawlError `invalid_input` before anything happens */
-export async function play(
+export const play = (
   session: Session,
   options: RunOptions,
-  question: Question,
+  { text, history, isShown }: Question,
+  surroundings: Surroundings,
+): Promise<RunEnd> =>
+  watch(session, options, surroundings, async (signal) => {
+    const run = session.agent.start(text, { history, signal, tags: options.tag ?? [] });
+    if (isShown) sayQuestion(surroundings.terminal, text);
+    return run;
+  });
+
+/** Opens a run and shows it to its end, or to where it is left. @throws PawlError what `open` throws */
+export async function watch(
+  session: Session,
+  options: RunOptions,
   { terminal, interrupts }: Surroundings,
+  open: (signal: AbortSignal) => Promise<Run>,
 ): Promise<RunEnd> {
-  const signal = interrupts.begin();
+  const stops = interrupts.begin(() => session.agent.drain({ graceMs }));
   try {
-    const run = session.agent.start(question.text, { history: question.history, signal });
-    if (question.isShown) sayQuestion(terminal, question.text);
-    signal.addEventListener(
-      'abort',
-      () => terminal.say(`  ${terminal.paint('warn', 'Cancelling.')}`),
-      { once: true },
-    );
+    const run = await open(stops.cancelled);
+    sayStops(terminal, stops);
     const screen = options.json ? jsonScreen(terminal) : talkScreen(terminal);
-    const person = terminal.mayAsk ? personAt(terminal, interrupts, signal) : null;
-    const end = await followRun({ run, screen, tools: session.tools, person });
-    sayWhatNow(terminal, end);
+    const person = terminal.mayAsk ? personAt(terminal, interrupts, stops) : null;
+    const allowsAll = options.yes ?? false;
+    const end = await followRun({ run, screen, tools: session.tools, person, allowsAll });
+    sayWhatNow(terminal, end, options);
     return end;
   } finally {
     interrupts.end();
   }
 }
 
-const personAt = (terminal: Terminal, interrupts: Interrupts, signal: AbortSignal): Person => ({
+function sayStops({ say, paint }: Terminal, { cancelled, draining }: Stops): void {
+  const once = { once: true };
+  cancelled.addEventListener('abort', () => say(`  ${paint('warn', 'Cancelling.')}`), once);
+  const stopping = 'Stopping after this turn. A second signal leaves at once; nothing is lost.';
+  draining.addEventListener('abort', () => say(`  ${paint('warn', stopping)}`), once);
+}
+
+const personAt = (
+  terminal: Terminal,
+  interrupts: Interrupts,
+  { cancelled, draining }: Stops,
+): Person => ({
   terminal,
   readLine,
   onInterrupt: () => interrupts.press('Ctrl-C'),
-  signal,
+  signal: AbortSignal.any([cancelled, draining]),
 });

@@ -8,9 +8,10 @@ import {
   withRunOptions,
 } from './options.ts';
 import type { RunOptions } from './session.ts';
+import { addStoreCommands, type StoreCommands } from './store-program.ts';
 
 /** What the commands do; each resolves to an exit code. */
-export interface Commands {
+export interface Commands extends StoreCommands {
   run(prompt: string | undefined, options: RunOptions): Promise<number>;
   chat(options: RunOptions): Promise<number>;
   diagram(machine: MachineName, format: DiagramFormat): Promise<number>;
@@ -25,7 +26,7 @@ export interface ProgramOptions {
 /** The command line. Throws a CommanderError where commander itself would end the process. */
 export function createProgram({ version, commands, onCode }: ProgramOptions): Command {
   const program = new Command('pawl')
-    .description('Runs an agent loop that is an explicit state machine, and shows what it does.')
+    .description('Runs an agent loop that is an explicit state machine, keeps every run, and shows what it does.')
     .version(version, '--version')
     .helpOption('--help', 'show this help')
     .helpCommand(false)
@@ -42,6 +43,7 @@ export function createProgram({ version, commands, onCode }: ProgramOptions): Co
     .description('Ask line by line; each line is a follow-up.')
     .addHelpText('after', chatHelp)
     .action(async (options: RunOptions) => onCode(await commands.chat(options)));
+  addStoreCommands(program, commands, onCode);
   program
     .command('diagram')
     .description('Print the picture of a machine.')

@@ -1,7 +1,7 @@
 import type { RunEvent } from '../core/run-event.ts';
 import type { PendingCall } from '../runtime/run.ts';
 import type { RunResult } from '../runtime/run-result.ts';
-import type { ExitCode } from './exit-code.ts';
+import type { ExitCode, LeftWaiting } from './exit-code.ts';
 import { jsonLine } from './json-line.ts';
 import { endLines, linesOf } from './show-run.ts';
 import { showProse } from './show-text.ts';
@@ -13,6 +13,8 @@ export interface RunEnd {
   /** One sentence for people. May hold foreign text. */
   readonly reason: string;
   readonly result: RunResult;
+  /** What the run was left waiting for, if it was. */
+  readonly waits: LeftWaiting | null;
   /** Calls that the run was left waiting with. */
   readonly pending: readonly PendingCall[];
 }
@@ -34,7 +36,7 @@ export const exitLine = ({
   reason,
   pending,
   result,
-}: Omit<RunEnd, 'result'> & { readonly result: RunResult | null }): string =>
+}: Omit<RunEnd, 'result' | 'waits'> & { readonly result: RunResult | null }): string =>
   jsonLine({ type: 'exit', code, reason, pending, result });
 
 /**

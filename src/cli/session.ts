@@ -1,17 +1,23 @@
 /** Puts an agent together from the command line's options. */
 import type { Budget } from '../core/budget.ts';
+import { PawlError } from '../core/errors.ts';
 import type { OnLimit } from '../core/run-context.ts';
 import { anthropic } from '../providers/anthropic.ts';
 import type { Model } from '../providers/provider.ts';
 import { type Agent, createAgent } from '../runtime/agent.ts';
 import type { AgentOptions } from '../runtime/agent-options.ts';
 import { startScriptedServer } from '../testing/scripted-server.ts';
+import type { RunSettings } from '../core/run-context.ts';
+import type { Store } from '../stores/store.ts';
 import type { Tool } from '../tools/tool.ts';
-import { demoScript, demoTools } from './demo.ts';
+import { demoAgent, demoScript, demoTools } from './demo.ts';
+import { openKnownStore, openStore } from './store-file.ts';
 import { loadTools } from './tools-file.ts';
 
 /** Options of `pawl run` and `pawl chat`. */
 export interface RunOptions {
+  readonly store: string;
+  readonly tag?: readonly string[];
   readonly tools?: string;
   readonly model: string;
   readonly system?: string;
@@ -30,6 +36,7 @@ export interface RunOptions {
 
 export interface Session {
   readonly agent: Agent;
+  readonly store: Store;
   readonly tools: readonly Tool[];
   /** Where requests go, when that is not the provider's public address. */
   readonly baseUrl: string | null;
@@ -49,25 +56,78 @@ interface OpenModel {
   close(): Promise<void>;
 }
 
-/** @throws PawlError `invalid_input` for options and tools that can't be used */
-export async function openSession(
-  options: RunOptions,
-  { env, folder }: { readonly env: Environment; readonly folder: string },
-): Promise<Session> {
+export interface Place {
+  readonly env: Environment;
+  readonly folder: string;
+}
+
+/** @throws PawlError `invalid_input` for options and tools that can't be used, `store_failed` */
+export async function openSession(options: RunOptions, place: Place): Promise<Session> {
+  const apiKey = keyIn(place.env);
   // Also without a key, so that a wrong file is an error either way.
-  const named = options.tools === undefined ? null : await loadTools(options.tools, folder);
-  const apiKey = env.ANTHROPIC_API_KEY?.trim() ?? '';
-  const isScripted = apiKey === '';
+  const named = await namedTools(options, place);
+  const store = await openStore({ file: options.store, folder: place.folder });
+  return put(options, place, named, store, apiKey === '');
+}
+
+/**
+ * For a run that the store has, or a branch of it: with its model, unless another one is named, and with the script, when
+ * it is one of the demo. @throws PawlError like `openSession`; `invalid_input` when there is no key for a real run
+ */
+export async function openSessionFor(
+  options: Omit<RunOptions, 'model'> & { readonly model?: string },
+  place: Place,
+  find: (store: Store) => Promise<RunSettings>,
+): Promise<{ readonly session: Session; readonly options: RunOptions }> {
+  const named = await namedTools(options, place);
+  const store = await openKnownStore({ file: options.store, folder: place.folder });
+  try {
+    const settings = await find(store);
+    const isScripted = settings.agent === demoAgent;
+    if (!isScripted && keyIn(place.env) === '') throw keyIsMissing(settings);
+    const whole = { ...options, model: options.model ?? settings.models[0].id };
+    return { session: await put(whole, place, named, store, isScripted), options: whole };
+  } catch (error) {
+    await store.close().catch(() => {});
+    throw error;
+  }
+}
+
+const keyIsMissing = ({ models: [{ id }] }: RunSettings): PawlError =>
+  new PawlError(
+    'invalid_input',
+    `ANTHROPIC_API_KEY is not set, and this run was begun with ${id}: only runs of the demo go on without a key.`,
+  );
+
+const keyIn = (env: Environment): string => env.ANTHROPIC_API_KEY?.trim() ?? '';
+
+const namedTools = async ({ tools }: Pick<RunOptions, 'tools'>, { folder }: Place) =>
+  tools === undefined ? null : loadTools(tools, folder);
+
+/** Closes the store when it can't be done. */
+async function put(
+  options: RunOptions,
+  { env }: Place,
+  named: readonly Tool[] | null,
+  store: Store,
+  isScripted: boolean,
+): Promise<Session> {
   const tools = isScripted ? demoTools() : (named ?? demoTools());
   const opened = isScripted
     ? await openScripted(options.model)
-    : openReal(options.model, apiKey, env.ANTHROPIC_BASE_URL?.trim() || null);
-  const { model, secrets, baseUrl, close } = opened;
+    : openReal(options.model, keyIn(env), env.ANTHROPIC_BASE_URL?.trim() || null);
+  const { model, secrets, baseUrl } = opened;
+  const close = async (): Promise<void> => {
+    await opened.close();
+    await store.close();
+  };
   try {
-    const agent = createAgent({ ...agentOptions(options), model, tools, secrets });
-    return { agent, tools, baseUrl, isScripted, hasDemoTools: isScripted || named === null, close };
+    const name = isScripted ? demoAgent : 'pawl';
+    const agent = createAgent({ ...agentOptions(options), name, model, tools, secrets, store });
+    const hasDemoTools = isScripted || named === null;
+    return { agent, store, tools, baseUrl, isScripted, hasDemoTools, close };
   } catch (error) {
-    await close();
+    await close().catch(() => {});
     throw error;
   }
 }
@@ -91,7 +151,6 @@ const openReal = (modelId: string, apiKey: string, baseUrl: string | null): Open
 function agentOptions(options: RunOptions): Omit<AgentOptions, 'model'> {
   const { system, onLimit, yes, ask, stream } = options;
   return {
-    name: 'pawl',
     streams: stream,
     budget: budgetOf(options),
     ...(system !== undefined && { system }),
@@ -101,7 +160,12 @@ function agentOptions(options: RunOptions): Omit<AgentOptions, 'model'> {
   };
 }
 
-const budgetOf = ({ maxTurns, maxCost, maxTokens, maxTime }: RunOptions): Budget => ({
+export const budgetOf = ({
+  maxTurns,
+  maxCost,
+  maxTokens,
+  maxTime,
+}: Pick<RunOptions, 'maxTurns' | 'maxCost' | 'maxTokens' | 'maxTime'>): Budget => ({
   ...(maxTurns !== undefined && { maxTurns }),
   ...(maxCost !== undefined && { maxCostUsd: maxCost }),
   ...(maxTokens !== undefined && { maxTotalTokens: maxTokens }),

@@ -1,5 +1,5 @@
 /** What a person tells a run through its store, whoever holds it: approve, deny, settle, cancel, steer. */
-import { invalidInput } from '../core/errors.ts';
+import { invalidInput, PawlError } from '../core/errors.ts';
 import { type Json, parseJson } from '../core/json.ts';
 import { type RemoteRun, remoteRun } from '../runtime/remote-run.ts';
 import type { PendingCall } from '../runtime/run.ts';
@@ -18,6 +18,10 @@ import { argumentLines, chooseCall, policyOf, waitingLines } from './waiting-cal
 export interface TellOptions {
   readonly store: string;
   readonly json?: true;
+}
+
+export interface ReasonOptions extends TellOptions {
+  readonly reason?: string;
 }
 
 /** Everything that one of these commands has at hand. */
@@ -109,7 +113,7 @@ function inputIn(text: string): Json {
 export const denyCommand = (
   text: string,
   callText: string | undefined,
-  options: TellOptions & { readonly reason?: string },
+  options: ReasonOptions,
   terminal: Terminal,
   place: StorePlace,
 ): Promise<number> =>
@@ -130,12 +134,14 @@ export interface SettleOptions extends TellOptions {
 export async function settleCommand(
   text: string,
   callText: string | undefined,
-  { result, error = false, retry = false, ...options }: SettleOptions,
+  { result, error, retry, ...options }: SettleOptions,
   terminal: Terminal,
   place: StorePlace,
 ): Promise<number> {
-  if ((result === undefined) === !retry || (retry && error)) {
-    throw invalidInput('pawl settle', '--result TEXT (and --error, if it failed), or --retry', retry);
+  const isError = error === true;
+  if ((result === undefined) !== (retry === true) || (retry && isError)) {
+    const expected = '--result TEXT (with --error, if the call failed), or --retry';
+    throw new PawlError('invalid_input', `pawl settle: expected ${expected}.`);
   }
   return tell(text, options, terminal, place, async (telling) => {
     const call = chooseCall(telling.run, 'settlement', callText);
@@ -145,16 +151,16 @@ export async function settleCommand(
       return 'The call may run again.';
     }
     for (const line of showProse(result).split('\n'))
-      terminal.say(`      ${terminal.paint(error ? 'bad' : 'good', '←')} ${line}`);
-    await telling.remote.settle(call.callId, { content: result, isError: error });
-    return `Settled: the model gets this ${error ? 'error' : 'result'}, and the call does not run again.`;
+      terminal.say(`      ${terminal.paint(isError ? 'bad' : 'good', '←')} ${line}`);
+    await telling.remote.settle(call.callId, { content: result, isError });
+    return `Settled: the model gets this ${isError ? 'error' : 'result'}, and the call does not run again.`;
   });
 }
 
 /** `pawl cancel`. @throws PawlError `unknown_run`, `run_finished` */
 export const cancelCommand = (
   text: string,
-  options: TellOptions & { readonly reason?: string },
+  options: ReasonOptions,
   terminal: Terminal,
   place: StorePlace,
 ): Promise<number> =>

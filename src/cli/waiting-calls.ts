@@ -66,7 +66,8 @@ function onlyOf(calls: readonly PendingCall[], kind: PendingCall['waits']['for']
     throw new PawlError('not_awaiting', `No call of this run waits for ${wanted[kind]}.`);
   }
   if (others.length === 0) return only;
-  throw invalidInput('CALL', `one of ${calls.map(({ callId }) => callId).join(', ')}`, undefined);
+  const ids = calls.map(({ callId }) => callId).join(', ');
+  throw new PawlError('invalid_input', `${calls.length} calls wait for ${wanted[kind]}; name one: ${ids}.`);
 }
 
 function namedIn(calls: readonly PendingCall[], text: string): PendingCall {

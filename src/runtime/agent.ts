@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PawlError } from '../core/errors.ts';
 import type { Message } from '../core/message.ts';
@@ -20,6 +19,7 @@ import { groupCommit } from './commits.ts';
 import { createKeeper } from './keeper.ts';
 import { lockedBy, type RunOptions } from './live-run.ts';
 import { type OpenRun, openRun } from './open-run.ts';
+import { isOwnerGone, newOwner } from './owner.ts';
 import type { Run } from './run.ts';
 import { nothingKnown } from './step-builder.ts';
 import { forkOf, type Reopened, reopenedRun, storedRun, unknownRun } from './stored-run.ts';
@@ -70,7 +70,7 @@ export function createAgent(options: AgentOptions): Agent {
   const store = options.store ?? memoryStore({ keepsEnded: false });
   const commits = groupCommit(store);
   const toolConcurrency = options.toolConcurrency ?? 8;
-  const keeper = createKeeper(store, `${process.pid}-${randomUUID()}`, parts.now);
+  const keeper = createKeeper(store, newOwner(), parts.now);
   const live = new Map<string, Run>();
   let isDraining = false;
 
@@ -95,8 +95,13 @@ export function createAgent(options: AgentOptions): Agent {
   const takeLease = async (runId: string): Promise<void> => {
     if (live.has(runId)) throw alreadyRuns(runId);
     const { owner, untilMs } = lease();
-    const answer = await store.lease(runId, owner, untilMs, parts.now());
-    if (!answer.ok) throw lockedBy(runId, answer.owner);
+    const ask = () => store.lease(runId, owner, untilMs, parts.now());
+    const answer = await ask();
+    if (answer.ok) return;
+    // A process that was killed can't give its lease back.
+    if (isOwnerGone(answer.owner)) await store.release([runId], answer.owner);
+    const again = isOwnerGone(answer.owner) ? await ask() : answer;
+    if (!again.ok) throw lockedBy(runId, again.owner);
   };
   const goOn = async (reopened: Reopened, resumeOptions: ResumeOptions): Promise<Run> => {
     const { runId, snapshot, known, tags, begin, events } = reopened;

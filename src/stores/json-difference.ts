@@ -1,11 +1,14 @@
 /** What changed between two JSON objects, so that a series of similar ones takes little room. */
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 
-/** Fields that are new or different, names of those that are gone, and changes within fields that are objects. */
+/** Short names, since a difference is kept for every turn of a run. */
 export interface Difference {
-  readonly set?: JsonObject;
-  readonly drop?: readonly string[];
-  readonly within?: { readonly [key: string]: Difference };
+  /** Fields that are new or different. */
+  readonly '='?: JsonObject;
+  /** Fields that are gone. */
+  readonly '-'?: readonly string[];
+  /** What changed within fields that are objects. */
+  readonly '>'?: { readonly [key: string]: Difference };
 }
 
 /** Objects this deep are compared as a whole: a bound for hostile content. */
@@ -26,14 +29,14 @@ export function difference(from: JsonObject, to: JsonObject, depth = 0): Differe
   }
   const drop = Object.keys(from).filter((key) => !Object.hasOwn(to, key));
   return {
-    ...(set.length > 0 && { set: Object.fromEntries(set) }),
-    ...(drop.length > 0 && { drop }),
-    ...(within.length > 0 && { within: Object.fromEntries(within) }),
+    ...(set.length > 0 && { '=': Object.fromEntries(set) }),
+    ...(drop.length > 0 && { '-': drop }),
+    ...(within.length > 0 && { '>': Object.fromEntries(within) }),
   };
 }
 
 export function applyDifference(from: JsonObject, change: Difference): JsonObject {
-  const { set = {}, drop = [], within = {} } = change;
+  const { '=': set = {}, '-': drop = [], '>': within = {} } = change;
   // A map, since a key may be `__proto__`: as an entry it is one like any other.
   const fields = new Map<string, Json>(Object.entries(from));
   for (const key of drop) fields.delete(key);

@@ -38,8 +38,10 @@ export function postEvent(
 ): void {
   const id = idText(runId);
   const text = JSON.stringify(event);
-  const sum = checksum(salt, 'posted', id, text);
-  connection.run('INSERT INTO posted (run, event, sum) VALUES (?, ?, ?)', id, text, sum);
+  connection.run('UPDATE store SET posted = posted + 1');
+  const number = Number(connection.get('SELECT posted FROM store')?.posted);
+  const sum = checksum(salt, 'posted', number, id, text);
+  connection.run('INSERT INTO posted VALUES (?, ?, ?, ?)', number, id, text, sum);
 }
 
 export function readPosted(file: StoreFile, runIds: readonly string[]): readonly Posted[] {
@@ -48,7 +50,7 @@ export function readPosted(file: StoreFile, runIds: readonly string[]): readonly
   const rows = file.connection.all(find, JSON.stringify(runIds.map(idText)));
   return rows.map(({ number, run, event, sum }) => {
     const runId = fromJson<string>(run);
-    if (sum !== checksum(file.salt, 'posted', run as string, event as string)) {
+    if (sum !== checksum(file.salt, 'posted', number as number, run as string, event as string)) {
       throw damaged(file.path, runId, `posted event ${number}`);
     }
     return { runId, number: number as number, event: fromJson(event) };

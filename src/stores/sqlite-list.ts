@@ -24,8 +24,8 @@ const find = `SELECT ${runColumns} FROM runs
   WHERE (updated, number) < (?, ?) AND updated < ?
     AND (? IS NULL OR status IN (SELECT value FROM json_each(?)))
     AND (? IS NULL OR agent = ?)
-    AND (? IS NULL OR EXISTS (SELECT 1 FROM labels WHERE label = ? AND run = number))
-    AND (? IS NULL OR EXISTS (SELECT 1 FROM labels WHERE label = ? AND run = number))
+    AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(labels) WHERE value = ?))
+    AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(labels) WHERE value = ?))
   ORDER BY updated DESC, number DESC LIMIT ?`;
 
 /** A page of runs. When a row or an index is damaged, looks at each run by itself. */

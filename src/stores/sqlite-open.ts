@@ -81,7 +81,7 @@ function fill(driver: Driver, path: string): void {
       connection.exec(`PRAGMA user_version = ${formatVersion}`);
       for (const statement of schema) connection.exec(statement);
       const salt = randomBytes(8).toString('hex');
-      connection.run('INSERT INTO store VALUES (?, ?)', salt, checksum(salt, 'store'));
+      connection.run('INSERT INTO store VALUES (?, ?, 0)', salt, checksum(salt, 'store'));
     });
   } finally {
     connection.close();

@@ -94,7 +94,7 @@ export function readSteps(file: StoreFile, runId: string): readonly StepRecord[]
   const run = findRun(file, runId);
   if (run === null) return [];
   const find =
-    'SELECT id, at, turn, input, output, cost, active, what, sum FROM steps WHERE id BETWEEN ? AND ? ORDER BY id';
+    'SELECT id, at, turn, input, output, cost, active, names.name, sum FROM steps LEFT JOIN names ON number = steps.name WHERE id BETWEEN ? AND ? ORDER BY id';
   const rows = file.connection.all(find, firstKey(run.number), lastKey(run.number));
   const records = rows.map(({ sum, ...columns }, index): StepRecord => {
     const row = columns as { [column: string]: number } & StepColumns;
@@ -116,14 +116,14 @@ interface StepColumns {
   readonly output: number;
   readonly cost: number;
   readonly active: number;
-  readonly what: string;
+  readonly name: string;
 }
 
-const stepValues = ({ id, at, turn, input, output, cost, active, what }: StepColumns) =>
-  [id, at, turn, input, output, cost, active, what] as const;
+const stepValues = ({ id, at, turn, input, output, cost, active, name }: StepColumns) =>
+  [id, at, turn, input, output, cost, active, name] as const;
 
-function readRecord({ id, at, turn, input, output, cost, active, what }: StepColumns): StepRecord {
-  const [state, cause] = fromJson<readonly [string, string]>(what);
+function readRecord({ id, at, turn, input, output, cost, active, name }: StepColumns): StepRecord {
+  const [state, cause] = fromJson<readonly [string, string]>(name);
   return {
     saveVersion: positionIn(id),
     atMs: at,

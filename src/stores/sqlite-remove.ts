@@ -15,9 +15,7 @@ export function deleteRun(file: StoreFile, runId: string): void {
   connection.run('DELETE FROM results WHERE id BETWEEN ? AND ?', ...range);
   connection.run('DELETE FROM turns WHERE id BETWEEN ? AND ?', ...range);
   connection.run('DELETE FROM steps WHERE id BETWEEN ? AND ?', ...range);
-  connection.run('DELETE FROM starts WHERE run = ?', number);
   connection.run('DELETE FROM begins WHERE run = ?', number);
-  connection.run('DELETE FROM labels WHERE run = ?', number);
   connection.run('DELETE FROM runs WHERE number = ?', number);
 }
 

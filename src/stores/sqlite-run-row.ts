@@ -41,7 +41,7 @@ export const headSum = (salt: string, number: number, id: string, columns: HeadC
 export const originSum = (salt: string, number: number, id: string, origin: string): number =>
   checksum(salt, 'origin', number, id, origin);
 
-/** Filters ask for these texts. */
+/** Filters ask for these texts. They are JSON within JSON, so that SQLite reads no escapes in them. */
 export const tagLabel = (tag: string): string => `tag ${JSON.stringify(tag)}`;
 export const waitLabel = (reason: string): string => `waits ${JSON.stringify(reason)}`;
 

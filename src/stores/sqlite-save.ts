@@ -1,5 +1,6 @@
 import type { Json } from '../core/json.ts';
 import { difference } from './json-difference.ts';
+import type { Connection } from './sqlite-connection.ts';
 import {
   checksum,
   damaged,
@@ -37,7 +38,6 @@ interface Known {
   readonly length: number;
   readonly results: number;
   readonly turns: number;
-  readonly labels: string;
 }
 
 /** Within a transaction. Steps that are refused leave no trace. */
@@ -51,7 +51,7 @@ export function saveSteps(file: StoreFile, steps: readonly SaveStep[]): readonly
 }
 
 const findKnown =
-  'SELECT number, version, transcript, generation, length, results, turns, labels FROM runs WHERE id = ?';
+  'SELECT number, version, transcript, generation, length, results, turns FROM runs WHERE id = ?';
 
 function saveStep(file: StoreFile, step: SaveStep): Refused['why'] | null {
   const known = file.connection.get(findKnown, idText(step.runId)) as Known | undefined;
@@ -78,7 +78,7 @@ function begin(file: StoreFile, step: SaveStep): Refused['why'] | null {
   const transcript = addTranscript(file, number, step.generation, base);
   const settings = JSON.stringify(step.begin?.settings);
   const sum = checksum(salt, 'settings', number, settings);
-  connection.run('INSERT INTO begins VALUES (?, ?, ?)', number, settings, sum);
+  connection.run('INSERT INTO begins VALUES (?, ?, ?, NULL, NULL)', number, settings, sum);
   insertRow(file, step, number);
   const lease = step.begin?.lease ?? null;
   if (lease !== null) {
@@ -90,7 +90,7 @@ function begin(file: StoreFile, step: SaveStep): Refused['why'] | null {
   return null;
 }
 
-const fresh = { version: 0, generation: 0, length: 0, results: 0, turns: 0, labels: '[]' };
+const fresh = { version: 0, generation: 0, length: 0, results: 0, turns: 0 };
 
 function beginningOf(file: StoreFile, { begin: start }: SaveStep): Beginning | null | 'gone' {
   const base = start?.base ?? null;
@@ -130,7 +130,7 @@ function write(file: StoreFile, step: SaveStep, known: Known): void {
     step.generation,
     step.position + step.messages.length,
     writeResults(file, step, known),
-    writeLabels(file, step, known),
+    JSON.stringify(labelsOf(step.head)),
     JSON.stringify(step.head),
   ];
   const turns = known.turns + writeTurn(file, step, known);
@@ -160,20 +160,6 @@ function writeResults({ connection, salt }: StoreFile, step: SaveStep, known: Kn
     connection.run('INSERT INTO results VALUES (?, ?, ?)', id, text, sum);
   }
   return results + step.results.length;
-}
-
-/** Gives the labels as text. Rows change only when that text does, which is seldom. */
-function writeLabels({ connection }: StoreFile, { head }: SaveStep, known: Known): string {
-  const labels = labelsOf(head);
-  const text = JSON.stringify(labels);
-  if (text === known.labels) return text;
-  for (const label of fromJson<readonly string[]>(known.labels)) {
-    connection.run('DELETE FROM labels WHERE label = ? AND run = ?', label, known.number);
-  }
-  for (const label of labels) {
-    connection.run('INSERT OR REPLACE INTO labels VALUES (?, ?)', label, known.number);
-  }
-  return text;
 }
 
 /** Gives how many turns this adds: 0 or 1. */
@@ -206,7 +192,8 @@ function changeSinceStart(
   if (start !== null) return difference(start, context);
   const text = JSON.stringify(context);
   const sum = checksum(file.salt, 'start', number, text);
-  file.connection.run('INSERT INTO starts VALUES (?, ?, ?)', number, text, sum);
+  const keep = 'UPDATE begins SET start = ?, startSum = ? WHERE run = ?';
+  file.connection.run(keep, text, sum, number);
   return {};
 }
 
@@ -215,10 +202,10 @@ export function readStart(
   runId: string,
   number: number,
 ): { readonly [key: string]: Json } | null {
-  const row = connection.get('SELECT context, sum FROM starts WHERE run = ?', number);
-  if (row === undefined) return null;
-  if (row.sum === checksum(salt, 'start', number, row.context as string)) {
-    return fromJson(row.context);
+  const row = connection.get('SELECT start, startSum FROM begins WHERE run = ?', number);
+  if (row?.start === null && row.startSum === null) return null;
+  if (row?.startSum === checksum(salt, 'start', number, row?.start as string)) {
+    return fromJson(row?.start);
   }
   throw damaged(path, runId, 'context of the first turn');
 }
@@ -233,8 +220,19 @@ function writeRecord({ connection, salt }: StoreFile, number: number, record: St
     outputTokens,
     costMicros,
     activeMs,
-    JSON.stringify([record.state, record.cause]),
   ] as const;
+  const name = JSON.stringify([record.state, record.cause]);
+  const sum = checksum(salt, 'step', ...row, name);
   const insert = 'INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)';
-  connection.run(insert, ...row, checksum(salt, 'step', ...row));
+  connection.run(insert, ...row, numberOf(connection, name), sum);
+}
+
+/** States and causes are few, and each step has some: their names are kept once. */
+function numberOf(connection: Connection, name: string): number {
+  const known = connection.get('SELECT number FROM names WHERE name = ?', name);
+  if (known !== undefined) return Number(known.number);
+  const next = 'SELECT coalesce(max(number), 0) + 1 AS number FROM names';
+  const number = Number(connection.get(next)?.number);
+  connection.run('INSERT INTO names VALUES (?, ?)', name, number);
+  return number;
 }

@@ -34,8 +34,10 @@ export function addTranscript(
   const base = begins?.number ?? null;
   const shared = begins?.shared ?? 0;
   const sum = transcriptSum(salt, number, generation, base, shared);
-  const insert = 'INSERT INTO transcripts VALUES (?, ?, ?, ?, ?, ?)';
+  const insert = 'INSERT INTO transcripts VALUES (?, ?, ?, ?, ?, 0, 0, ?)';
   connection.run(insert, number, run, generation, base, shared, sum);
+  const lend = 'UPDATE transcripts SET heirs = heirs + 1, lent = max(lent, ?) WHERE number = ?';
+  if (base !== null) connection.run(lend, shared, base);
   return number;
 }
 
@@ -139,14 +141,16 @@ export function dropTranscripts(file: StoreFile, numbers: readonly number[]): vo
 function sweep({ connection }: StoreFile, transcript: number): void {
   let number: number | null = transcript;
   while (number !== null) {
-    const found = connection.get('SELECT run, base FROM transcripts WHERE number = ?', number);
-    if (found === undefined || found.run !== null) return;
-    const find = 'SELECT max(shared) AS shared FROM transcripts WHERE base = ?';
-    const shared = connection.get(find, number)?.shared as number | null;
+    const find = 'SELECT run, base, heirs, lent FROM transcripts WHERE number = ?';
+    const { run, base, heirs, lent } = connection.get(find, number) ?? {};
+    if (run !== null) return;
+    const kept = Number(heirs) > 0 ? Number(lent) : 0;
     const drop = 'DELETE FROM messages WHERE id BETWEEN ? AND ?';
-    connection.run(drop, firstKey(number) + (shared ?? 0), lastKey(number));
-    if (shared !== null) return;
+    connection.run(drop, firstKey(number) + kept, lastKey(number));
+    if (Number(heirs) > 0) return;
     connection.run('DELETE FROM transcripts WHERE number = ?', number);
-    number = found.base as number | null;
+    number = base as number | null;
+    if (number === null) return;
+    connection.run('UPDATE transcripts SET heirs = heirs - 1 WHERE number = ?', number);
   }
 }

@@ -116,7 +116,7 @@ async function screenOf(
   const run = createAgent({ model: scriptedModel(script), retry: { baseMs: 0 } }).start('Hi.');
   const screen = talkScreen(terminal);
   for await (const told of run.events) screen.show(told);
-  screen.end({ code: 0, reason: '', result: await run.result, pending: [] });
+  screen.end({ code: 0, reason: '', result: await run.result, waits: null, pending: [] });
   return { said, written, all };
 }
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { PawlError } from '../../src/core/errors.ts';
 import { groupCommit } from '../../src/runtime/commits.ts';
+import type { StepBuilder, StepParts } from '../../src/runtime/step-builder.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import type { SaveStep, Store } from '../../src/stores/store.ts';
+import type { Store } from '../../src/stores/store.ts';
 
 /** A store whose saves are seen, and end when the test says so. */
-function watchedStore(save?: (steps: readonly SaveStep[]) => Promise<readonly string[]>) {
+function watchedStore(save?: Store['save']) {
   const inner = memoryStore();
   const commits: string[][] = [];
   const store: Store = {
@@ -18,10 +19,43 @@ function watchedStore(save?: (steps: readonly SaveStep[]) => Promise<readonly st
   return { store, commits };
 }
 
-const step = () => ({
-  snapshot: { status: 'active', value: 'x', context: {} } as const,
-  ended: null,
-});
+const step: StepParts = {
+  begin: {
+    settings: {} as never,
+    base: null,
+    forkOf: null,
+    lease: null,
+  },
+  checkpoint: { value: 'x' },
+  generation: 0,
+  position: 0,
+  messages: [],
+  results: [],
+  closesBatch: false,
+  turnStart: null,
+  record: {
+    atMs: 0,
+    state: 'callModel',
+    cause: 'x',
+    turn: 1,
+    spend: { inputTokens: 0, outputTokens: 0, costMicros: 0, activeMs: 0 },
+  },
+  head: { status: 'running', state: 'callModel', agent: null, tags: [], turn: 1, waits: [] },
+  heard: [],
+};
+
+/** A run that has always the same to save; a second save does not begin it again. */
+function builderOf(): StepBuilder {
+  let { begin } = step;
+  const saved = (): void => {
+    begin = null;
+  };
+  return {
+    next: () => ({ step: { ...step, begin }, saved }),
+    noteHeard: () => true,
+    noteCause: () => {},
+  };
+}
 
 function savers(store: Store, ...runIds: string[]) {
   const failures: PawlError[] = [];
@@ -29,7 +63,9 @@ function savers(store: Store, ...runIds: string[]) {
   const onFailed = (error: PawlError) => void failures.push(error);
   return {
     failures,
-    savers: runIds.map((runId) => saverFor({ runId, step, saveVersion: 0, onFailed })),
+    savers: runIds.map((runId) =>
+      saverFor({ runId, builder: builderOf(), saveVersion: 0, onFailed }),
+    ),
   };
 }
 
@@ -84,7 +120,7 @@ describe('groupCommit', () => {
 
   it('stops only the run that another writer saved first', async () => {
     const { store } = watchedStore();
-    await store.save([{ runId: 'a', follows: 0, ...step() }]);
+    await store.save([{ runId: 'a', follows: 0, ...step }]);
     const { savers: all, failures } = savers(store, 'a', 'b');
     for (const saver of all) saver.noteChange();
     await expect(all[0]?.saved()).rejects.toMatchObject({ code: 'run_exists' });

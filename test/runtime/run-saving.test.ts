@@ -114,7 +114,7 @@ describe('what is stored of a run', () => {
     release('go on');
     await suspended;
     for (let turn = 0; turn < 3; turn += 1) await nextTurn();
-    expect(saved.map(({ snapshot }) => snapshot.status)).not.toContain('stopped');
+    expect(saved.map(({ checkpoint }) => checkpoint.status)).not.toContain('stopped');
     const { result } = await finishSettled(await agent.resume('r'));
     expect(result.status).toBe('completed');
   });

@@ -186,10 +186,23 @@ describe('agent.resume', () => {
     const run = agent.start('Go.', { runId: 'r' });
     await run.idle();
     await run.suspend();
-    const [one, other] = await Promise.all([
-      agent.resume('r'),
-      createAgent({ model, tools: [tool], store }).resume('r'),
-    ]);
+    const one = await agent.resume('r');
+    const other = createAgent({ model, tools: [tool], store });
+    await expect(other.resume('r')).rejects.toMatchObject({ code: 'run_locked' });
+    await one.approve('a');
+    expect((await one.result).status).toBe('completed');
+    expect(sent).toEqual(['Ada']);
+  });
+
+  it('lets nobody save who lost the run to another, lease or no lease', async () => {
+    const { agent, model, tool, sent, store } = asking();
+    const run = agent.start('Go.', { runId: 'r' });
+    await run.idle();
+    await run.suspend();
+    // A store whose leases mean nothing: what is left is the version of each save.
+    const polite: typeof store = { ...store, lease: async () => ({ ok: true }) };
+    const one = await createAgent({ model, tools: [tool], store: polite }).resume('r');
+    const other = await createAgent({ model, tools: [tool], store: polite }).resume('r');
     await one.approve('a');
     await expect(other.approve('a')).rejects.toMatchObject({ code: 'stale_snapshot' });
     expect((await one.result).status).toBe('completed');

@@ -168,7 +168,7 @@ describe('two runs with one id', () => {
     const { result } = await finish(late.agent.start('Go.', { runId: 'one' }));
     expect(result).toMatchObject({ status: 'failed', error: { code: 'run_exists' } });
     expect(late.model.requests).toEqual([]);
-    expect((await store.load('one'))?.snapshot.context.answer).toBe('First.');
+    expect((await store.load('one'))?.checkpoint).toMatchObject({ context: { answer: 'First.' } });
   });
 
   it('may follow each other in an agent that keeps no ended runs', async () => {

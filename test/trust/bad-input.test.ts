@@ -428,7 +428,9 @@ describe('agent.resume refuses', () => {
   it.each(
     named([
       ['null', 'options', { $all: null }],
-      ['an unknown option', 'budget', {}],
+      ['an unknown option', 'budgets', {}],
+      ['a budget of NaN', 'budget', { maxTurns: Number.NaN }],
+      ['a text', 'retry', 'yes'],
       ['an object', 'signal', {}],
       ['a text', 'inspect', 'x'],
     ]),

@@ -1,5 +1,13 @@
 /** An approval lets run exactly what was shown, once, and nothing that only looks like one lets anything run. */
-import { createAgent, memoryStore, PawlError, type Run, type RunSnapshot, type Tool } from 'pawl';
+import {
+  createAgent,
+  memoryStore,
+  PawlError,
+  type Run,
+  type RunSnapshot,
+  type Store,
+  type Tool,
+} from 'pawl';
 import { scriptedModel } from 'pawl/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createActor } from 'xstate';
@@ -244,7 +252,8 @@ describe('a decision that comes again', () => {
 
   it('runs nothing twice when an old snapshot is resumed beside a newer save', async () => {
     const log: EffectLog = [];
-    const store = memoryStore();
+    // Leases that mean nothing: what is left is the version of each save.
+    const store: Store = { ...memoryStore(), lease: async () => ({ ok: true }) };
     const make = () =>
       createAgent({ model: scriptedModel([mailTo('Ada'), 'Ok.']), tools: [mailTool(log)], store });
     const run = make().start('Write.', { runId: 'shared' });
