@@ -17,7 +17,7 @@ import type {
 import { checkAgentOptions, checkResumeOptions } from './check-options.ts';
 import { groupCommit } from './commits.ts';
 import { createKeeper } from './keeper.ts';
-import { lockedBy, type RunOptions } from './live-run.ts';
+import { finished, lockedBy, type RunOptions } from './live-run.ts';
 import { type OpenRun, openRun } from './open-run.ts';
 import { isOwnerGone, newOwner } from './owner.ts';
 import type { Run } from './run.ts';
@@ -72,6 +72,7 @@ export function createAgent(options: AgentOptions): Agent {
   const toolConcurrency = options.toolConcurrency ?? 8;
   const keeper = createKeeper(store, newOwner(), parts.now);
   const live = new Map<string, Run>();
+  const ended = recentIds(10_000);
   let isDraining = false;
 
   const input = (prompt: Prompt, inputOptions: InputOptions = {}): RunInput =>
@@ -85,7 +86,10 @@ export function createAgent(options: AgentOptions): Agent {
   ): OpenRun => {
     if (live.has(runId)) throw alreadyRuns(runId);
     if (isDraining) throw draining();
-    const onClosed = (): void => void live.delete(runId);
+    const onClosed = (hasEnded: boolean): void => {
+      live.delete(runId);
+      if (hasEnded) ended.add(runId);
+    };
     const shared = { parts, machine, commits, toolConcurrency, keeper, onClosed };
     const opened = openRun({ ...shared, ...own, signal, inspect });
     if (!opened.live.isOver()) live.set(runId, opened.run);
@@ -129,6 +133,9 @@ export function createAgent(options: AgentOptions): Agent {
       await takeLease(runId);
     }
     const found = await storedRun(store, run);
+    if (found.begin && found.snapshot.status === 'active' && ended.has(found.runId)) {
+      throw finished(found.runId);
+    }
     if (runId === null && !found.begin) await takeLease(found.runId);
     return goOn(reopenedRun(found, resumeOptions), resumeOptions);
   };
@@ -180,6 +187,19 @@ export function createAgent(options: AgentOptions): Agent {
   };
 }
 
+/** Ids of runs that ended lately, so that an old snapshot of one is not taken for a run that goes on. */
+function recentIds(most: number): { add(id: string): void; has(id: string): boolean } {
+  const ids = new Set<string>();
+  return {
+    has: (id) => ids.has(id),
+    add(id) {
+      ids.add(id);
+      const [oldest] = ids;
+      if (ids.size > most && oldest !== undefined) ids.delete(oldest);
+    },
+  };
+}
+
 /** Runs that nobody goes on with: in flight when a process died, or told something since. */
 async function unattended(
   store: Store,
@@ -205,12 +225,19 @@ async function unattended(
 
 /** Lets what runs come to its end, up to a point; then the run is suspended, and goes on when it is resumed. */
 async function drainRun(run: Run, graceMs: number, store: Store): Promise<void> {
-  const isPausedByPerson = run.state === 'paused';
-  run.pause();
-  await Promise.race([run.idle(), sleep(graceMs)]);
-  if (run.state === 'paused' && !isPausedByPerson)
-    await store.post(run.id, { type: 'run.resumed' });
+  const { isPauseWanted } = run.snapshot().context;
+  try {
+    run.pause();
+  } catch {
+    // It ended just now.
+  }
+  const over = new AbortController();
+  await Promise.race([run.idle(), sleep(graceMs, undefined, { signal: over.signal })]);
+  over.abort();
   await run.suspend();
+  const { status } = await run.result;
+  // The pause was only for the end of this process: also a run that never came to it must not stop there later.
+  if (status === 'suspended' && !isPauseWanted) await store.post(run.id, { type: 'run.resumed' });
 }
 
 const alreadyRuns = (runId: string): PawlError =>

@@ -43,7 +43,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void) | undefined;
   /** Called once, when the run can do nothing any more in this process. */
-  readonly onClosed: () => void;
+  readonly onClosed: (hasEnded: boolean) => void;
 }
 
 /** What the handle of a run is made from. */
@@ -88,7 +88,7 @@ export function startLiveRun(options: RunOptions): LiveRun {
     const outcome = redacted(parts, resultOf(context, status, failure));
     if (status !== 'suspended') announce({ type: 'run.ended', status, reason: outcome.reason });
     feed.end();
-    options.onClosed();
+    options.onClosed(status !== 'suspended' && failure === undefined);
     resolveResult(outcome);
   };
 

@@ -47,11 +47,21 @@ export async function storedRun(store: Store, run: string | RunSnapshot): Promis
     const begin: Begin = { settings, base: null, forkOf: null, lease: null };
     return { runId, snapshot, known: nothingKnown, tags: [], begin };
   }
-  // The snapshot may be older or newer than the store: its transcript is stored as one of its own.
-  const context = { ...snapshot.context, generation: saved.generation + 1 };
-  const own = { ...snapshot, context };
-  return { runId, snapshot: own, known: knownOf(saved), tags: saved.head.tags, begin: null };
+  if (!isNewest(snapshot, saved)) throw stale(runId, saved);
+  return { runId, snapshot, known: knownOf(saved), tags: saved.head.tags, begin: null };
 }
+
+/** To go on from an older moment than the store has would do again what was done since. */
+const isNewest = (snapshot: RunSnapshot, saved: SavedRun): boolean =>
+  isDeepStrictEqual(asJson(snapshot), asJson(snapshotOf(saved)));
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+const stale = (runId: string, { saveVersion }: SavedRun): PawlError =>
+  new PawlError(
+    'stale_snapshot',
+    `The store has another state of run "${runId}" (save ${saveVersion}) than this snapshot. Nothing was done; resume the run by its id, or fork it.`,
+  );
 
 export const snapshotOf = ({ settings, checkpoint, messages, results }: SavedRun): RunSnapshot =>
   expand<RunSnapshot>({ settings, checkpoint, messages, results });

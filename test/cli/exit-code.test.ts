@@ -16,6 +16,8 @@ describe('the exit code of a run', () => {
     [3, 'exhausted after a denial', { status: 'exhausted', hasDenial: true }],
     [4, 'left with an approval wanted', { status: 'suspended', waits: 'approval' }],
     [4, 'left with a higher limit wanted', { status: 'suspended', waits: 'budget' }],
+    [4, 'left paused', { status: 'suspended', waits: 'resume' }],
+    [130, 'stopped at work', { status: 'suspended' }],
     [5, 'left with a settlement wanted', { status: 'suspended', waits: 'settlement' }],
     [6, 'refused', { status: 'refused', errorCode: 'refused' }],
     [7, 'held elsewhere', { status: 'failed', errorCode: 'run_locked' }],
@@ -31,7 +33,11 @@ describe('the exit code of a run', () => {
 describe('the exit code of an error', () => {
   it.each([
     [2, new PawlError('invalid_input', 'no')],
+    [2, new PawlError('unknown_run', 'no')],
+    [2, new PawlError('unknown_tool_use', 'no')],
     [7, new PawlError('run_exists', 'no')],
+    [7, new PawlError('run_locked', 'no')],
+    [1, new PawlError('not_awaiting', 'no')],
     [1, new PawlError('store_failed', 'no')],
     [1, new TypeError('no')],
     [1, 'a string'],

@@ -219,10 +219,19 @@ describe('pawl run with a key', () => {
     expect(code).toBe(1);
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('ends with 130 after %s', async (name) => {
-    const signal = { name, after: 'turn 1' };
+  it('ends with 130 after SIGINT', async () => {
+    const signal = { name: 'SIGINT', after: 'turn 1' } as const;
     const { code, stderr } = await pawlWith(hangs, ['run', 'Go.'], { signal });
     expect(stderr).toContain('● cancelled');
+    expect(code).toBe(130);
+  });
+
+  it('is saved and left where it is after SIGTERM, with 130', async () => {
+    const signal = { name: 'SIGTERM', after: 'turn 1' } as const;
+    const { code, stderr } = await pawlWith(hangs, ['run', 'Go.'], { signal });
+    expect(stderr).not.toContain('● cancelled');
+    expect(stderr).toContain('● The run was stopped at work. It is saved and can go on.');
+    expect(stderr).toMatch(/Go on: pawl resume [0-9a-f]{8}\n/);
     expect(code).toBe(130);
   });
 

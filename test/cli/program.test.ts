@@ -1,6 +1,11 @@
 import { CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { createProgram } from '../../src/cli/program.ts';
+import { type Commands, createProgram } from '../../src/cli/program.ts';
+
+const names = [
+  ...['run', 'chat', 'runs', 'show', 'why', 'resume', 'fork', 'approve', 'deny', 'settle'],
+  ...['steer', 'cancel', 'rehearse', 'prune', 'delete', 'diagram'],
+];
 
 /** What a command line comes to: the command that it calls with its arguments, or an error. */
 async function parsed(...args: readonly string[]) {
@@ -15,7 +20,7 @@ async function parsed(...args: readonly string[]) {
     };
   const program = createProgram({
     version: '1.2.3',
-    commands: { run: call('run'), chat: call('chat'), diagram: call('diagram') },
+    commands: Object.fromEntries(names.map((name) => [name, call(name)])) as unknown as Commands,
     onCode: (code) => codes.push(code),
   });
   for (const command of [program, ...program.commands]) {
@@ -35,7 +40,8 @@ async function parsed(...args: readonly string[]) {
   return { calls, codes, error, ...output };
 }
 
-const defaults = { model: 'claude-sonnet-5-5', stream: true };
+const store = '.pawl/runs.db';
+const defaults = { model: 'claude-sonnet-5-5', stream: true, store };
 
 describe('the command line', () => {
   it.each([
@@ -87,6 +93,72 @@ describe('the command line', () => {
       ['run', '--on-limit', 'wrapUp'],
       ['run', undefined, { ...defaults, onLimit: 'wrapUp' }],
     ],
+    [
+      ['run', '--tag', 'mail', 'urgent', '--store', 'x.db'],
+      ['run', undefined, { ...defaults, tag: ['mail', 'urgent'], store: 'x.db' }],
+    ],
+    [['runs'], ['runs', { store, limit: 20 }]],
+    [
+      ['runs', '--status', 'waiting', 'failed', '--tag', 'mail', '--limit', '5', '--json'],
+      ['runs', { store, status: ['waiting', 'failed'], tag: 'mail', limit: 5, json: true }],
+    ],
+    [
+      ['show', '3f2a', '--at', '4'],
+      ['show', '3f2a', { store, at: 4 }],
+    ],
+    [
+      ['why', '3f2a', '--at', '2'],
+      ['why', '3f2a', { store, at: 2 }],
+    ],
+    [
+      ['resume', '3f2a', '--max-turns', '20', '--retry'],
+      ['resume', '3f2a', { store, stream: true, maxTurns: 20, retry: true }],
+    ],
+    [
+      ['fork', '3f2a', '--at', '2', '--model', 'other'],
+      ['fork', '3f2a', { store, stream: true, at: 2, model: 'other' }],
+    ],
+    [
+      ['approve', '3f2a'],
+      ['approve', '3f2a', undefined, { store }],
+    ],
+    [
+      ['approve', '3f2a', 'toolu_1', '--input', '{"a":1}'],
+      ['approve', '3f2a', 'toolu_1', { store, input: '{"a":1}' }],
+    ],
+    [
+      ['deny', '3f2a', '--reason', 'no'],
+      ['deny', '3f2a', undefined, { store, reason: 'no' }],
+    ],
+    [
+      ['settle', '3f2a', '--result', 'sent', '--error'],
+      ['settle', '3f2a', undefined, { store, result: 'sent', error: true }],
+    ],
+    [
+      ['settle', '3f2a', '--retry'],
+      ['settle', '3f2a', undefined, { store, retry: true }],
+    ],
+    [
+      ['steer', '3f2a', 'Be brief.'],
+      ['steer', '3f2a', 'Be brief.', { store }],
+    ],
+    [
+      ['cancel', '3f2a', '--reason', 'late'],
+      ['cancel', '3f2a', { store, reason: 'late' }],
+    ],
+    [
+      ['rehearse', '--tools', 't.mjs'],
+      ['rehearse', { store, tools: 't.mjs' }],
+    ],
+    [['prune'], ['prune', { store, olderThan: 30 * 86_400_000, keepTurns: 1 }]],
+    [
+      ['prune', '--older-than', '7d', '--keep-turns', '0'],
+      ['prune', { store, olderThan: 7 * 86_400_000, keepTurns: 0 }],
+    ],
+    [
+      ['delete', '3f2a'],
+      ['delete', '3f2a', { store }],
+    ],
     [['diagram'], ['diagram', 'agent-loop', 'mermaid']],
     [
       ['diagram', 'tool-call', '--format', 'svg'],
@@ -111,6 +183,13 @@ describe('the command line', () => {
     ['no money', ['run', '--max-cost', '1e9']],
     ['no such policy', ['run', '--on-limit', 'panic']],
     ['yes and ask', ['run', '--yes', '--ask']],
+    ['a run that is not named', ['show']],
+    ['no turn to fork at', ['fork', '3f2a']],
+    ['turn 0', ['fork', '3f2a', '--at', '0']],
+    ['no such status', ['runs', '--status', 'asleep']],
+    ['no run to list', ['runs', '--limit', '0']],
+    ['a result and a retry', ['settle', '3f2a', '--result', 'x', '--retry']],
+    ['no age', ['prune', '--older-than', 'long']],
     ['an unknown machine', ['diagram', 'sewing']],
     ['an unknown format', ['diagram', '--format', 'gif']],
   ])('is refused with %s', async (_name, args) => {
@@ -121,7 +200,7 @@ describe('the command line', () => {
     expect(calls).toEqual([]);
   });
 
-  it.each([[[]], [['run']], [['chat']], [['diagram']]])(
+  it.each([[[]], ...names.map((name) => [[name]])])(
     'has help with examples at its end: %j',
     async (command) => {
       const { error, out } = await parsed(...command, '--help');

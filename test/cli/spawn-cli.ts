@@ -1,8 +1,15 @@
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+/** Where commands run that need no folder of their own: each leaves a store behind. */
+const ownFolder = mkdtempSync(join(tmpdir(), 'pawl-spawn-'));
+process.once('exit', () => rmSync(ownFolder, { recursive: true, force: true }));
 
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -23,7 +30,7 @@ export interface CliEnd {
 
 /** Runs `pawl` from the sources, without a terminal and with nothing of this process's environment but the paths. */
 export function pawl(args: readonly string[], options: CliOptions = {}): Promise<CliEnd> {
-  const { env = {}, folder = project, input = null, signal, isReadOnce = false } = options;
+  const { env = {}, folder = ownFolder, input = null, signal, isReadOnce = false } = options;
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), main, ...args], {
     cwd: folder,
     env: {
