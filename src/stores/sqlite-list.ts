@@ -31,10 +31,16 @@ const find = `SELECT ${runColumns} FROM runs
 /** A page of runs. When a row or an index is damaged, looks at each run by itself. */
 export function listRuns(file: StoreFile, query: RunQuery): RunListing {
   const page = checkQuery(query);
-  const found = findPage(file, query, page);
+  const found = isIndexed(file) ? findPage(file, query, page) : null;
   if (found !== null) return cutPage(found, page.limit);
   const { runs, damaged } = salvage(file);
   return { ...pageOf(runs, query), damaged };
+}
+
+/** Whether both indexes have as many runs: one that lost some would hide them from every list. */
+function isIndexed({ connection }: StoreFile): boolean {
+  const counts = unlessDamaged(() => connection.get(countBoth));
+  return counts !== null && counts?.ids === counts?.updates;
 }
 
 /** Null when what was found can't be trusted. */
@@ -71,7 +77,7 @@ function salvage(file: StoreFile): { runs: PlacedRun[]; damaged: string[] } {
   const runs: PlacedRun[] = [];
   const damaged: string[] = [];
   const select = `SELECT ${runColumns} FROM runs WHERE number = ?`;
-  for (const [number, name] of runNames(file)) {
+  for (const [number, name] of indexedRuns(file) ?? guessedRuns(file)) {
     const row = unlessDamaged(() => file.connection.get(select, number));
     const run = row ? readPlaced(file, row) : null;
     if (run !== null) runs.push(run);
@@ -80,19 +86,32 @@ function salvage(file: StoreFile): { runs: PlacedRun[]; damaged: string[] } {
   return { runs, damaged };
 }
 
+type RunNames = ReadonlyMap<number, string | null>;
+
+const byId = 'SELECT number, id FROM runs INDEXED BY sqlite_autoindex_runs_1';
+const countBoth = `SELECT
+  (SELECT count(*) FROM runs INDEXED BY sqlite_autoindex_runs_1 WHERE id >= '') AS ids,
+  (SELECT count(*) FROM runs INDEXED BY runs_by_update WHERE updated < 9007199254740991) AS updates`;
+const byUpdate = 'SELECT number FROM runs INDEXED BY runs_by_update';
+
+/** Runs by number, with their ids, as far as the indexes know them; null when neither can be read. */
+function indexedRuns({ connection }: StoreFile): RunNames | null {
+  const named = unlessDamaged(() => connection.all(byId));
+  const numbered = unlessDamaged(() => connection.all(byUpdate));
+  if (named === null && numbered === null) return null;
+  const names = new Map<number, string>();
+  for (const { number } of numbered ?? []) names.set(number as number, `run number ${number}`);
+  for (const { number, id } of named ?? []) names.set(number as number, readName(id));
+  return names;
+}
+
 /** Most runs that are looked for one by one. */
 const mostTried = 1_000_000;
 
-/** Numbers of runs with their ids, from the index of ids; when that is damaged too, every number there may be. */
-function runNames({ connection }: StoreFile): ReadonlyMap<number, string | null> {
-  const read = 'SELECT number, id FROM runs INDEXED BY sqlite_autoindex_runs_1';
-  const rows = unlessDamaged(() => connection.all(read));
-  const names = new Map<number, string | null>();
+function guessedRuns({ connection }: StoreFile): RunNames {
   const last = unlessDamaged(() => connection.get('SELECT max(number) AS last FROM runs'))?.last;
   const tried = typeof last === 'number' ? Math.min(last, mostTried) : mostTried;
-  if (rows === null) for (let number = 1; number <= tried; number += 1) names.set(number, null);
-  for (const { number, id } of rows ?? []) names.set(number as number, readName(id));
-  return names;
+  return new Map(Array.from({ length: tried }, (_, index) => [index + 1, null]));
 }
 
 function readName(id: unknown): string {

@@ -62,31 +62,43 @@ export function loadTurn(file: StoreFile, runId: string, turn: number): SavedTur
   const run = findRun(file, runId);
   if (run === null || !Number.isSafeInteger(turn) || turn < 0) return null;
   const id = keyOf(run.number, turn);
-  const find = 'SELECT transcript, generation, length, change, sum FROM turns WHERE id = ?';
-  const row = file.connection.get(find, id);
-  if (row === undefined) return absentTurn(file, runId, run.number);
-  const { transcript, generation, length } = row as {
-    readonly [column: string]: number;
-  } & { transcript: number; generation: number; length: number };
-  const sum = checksum(file.salt, 'turn', id, transcript, generation, length, row.change as string);
+  const row = file.connection.get(`${selectTurns} WHERE id = ?`, id) as TurnRow | undefined;
+  if (row === undefined) return absentTurn(file, runId, run.number, id);
   const start = readStart(file, runId, run.number);
-  if (row.sum !== sum || start === null) throw damaged(file.path, runId, `turn ${turn}`);
+  if (!isWholeTurn(file, row) || start === null) throw damaged(file.path, runId, `turn ${turn}`);
+  const { transcript, generation, length, change } = row;
   return {
     turn,
     generation,
     length,
-    context: applyDifference(start, fromJson(row.change)) as SavedTurn['context'],
+    context: applyDifference(start, fromJson(change)) as SavedTurn['context'],
     settings: readSettings(file, runId, run.number),
     messages: readMessages(file, runId, transcript, length),
   };
 }
 
-/** The run counts its turns, so that one whose row is lost is not taken for one that never was. */
-function absentTurn({ connection, path }: StoreFile, runId: string, number: number): null {
-  const count = 'SELECT count(*) AS count FROM turns WHERE id BETWEEN ? AND ?';
-  const found = connection.get(count, firstKey(number), lastKey(number))?.count;
+interface TurnRow {
+  readonly id: number;
+  readonly transcript: number;
+  readonly generation: number;
+  readonly length: number;
+  readonly change: string;
+  readonly sum: number;
+}
+
+const selectTurns = 'SELECT id, transcript, generation, length, change, sum FROM turns';
+
+const isWholeTurn = ({ salt }: StoreFile, { sum, ...row }: TurnRow): boolean =>
+  sum === checksum(salt, 'turn', row.id, row.transcript, row.generation, row.length, row.change);
+
+/** A turn that is not found may be one whose row is lost: then the others are too few, or it is among them. */
+function absentTurn(file: StoreFile, runId: string, number: number, id: number): null {
+  const { connection, path } = file;
+  const select = `${selectTurns} WHERE id BETWEEN ? AND ?`;
+  const rows = connection.all(select, firstKey(number), lastKey(number)) as unknown as TurnRow[];
   const expected = connection.get('SELECT turns FROM runs WHERE number = ?', number)?.turns;
-  if (found === expected) return null;
+  const isWhole = rows.every((row) => row.id !== id && isWholeTurn(file, row));
+  if (isWhole && rows.length === expected) return null;
   throw damaged(path, runId, 'list of turns');
 }
 

@@ -62,7 +62,7 @@ export function findBase(file: StoreFile, run: number, base: TranscriptBase): Be
   return { number, shared: base.length };
 }
 
-export const hasMessage = ({ connection }: StoreFile, number: number, position: number): boolean =>
+const hasMessage = ({ connection }: StoreFile, number: number, position: number): boolean =>
   connection.get('SELECT 1 FROM messages WHERE id = ?', keyOf(number, position)) !== undefined;
 
 export function addMessages(
