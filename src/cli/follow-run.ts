@@ -20,6 +20,8 @@ export interface Follow {
   readonly person: Person | null;
   /** Every call may run, also one that waited already when the run was taken up. */
   readonly allowsAll: boolean;
+  /** Aborted once the process has to end: the agent then pauses and suspends the run. */
+  readonly draining: AbortSignal;
 }
 
 /** What a run was left with. */
@@ -39,7 +41,7 @@ export async function followRun(follow: Follow): Promise<RunEnd> {
   for await (const event of run.events) {
     screen.show(event);
     hasDenial ||= event.type === 'tool.settled' && event.ending === 'denied';
-    const wait = waitOf(event, run);
+    const wait = waitOf(event, follow);
     if (wait === null || (await decide(wait, follow)) === 'decided') continue;
     left = { waits: wait, pending: run.pending };
     await run.suspend();
@@ -68,10 +70,10 @@ function leftBy(run: Run): Left {
   return isOnlyWaiting(context) ? { waits: kindOf(pending), pending } : nothingLeft;
 }
 
-function waitOf(event: RunEvent, run: Run): LeftWaiting | null {
+function waitOf(event: RunEvent, { run, draining }: Follow): LeftWaiting | null {
   if (event.type !== 'state.entered' || event.state !== run.state) return null;
   if (event.state === 'awaitBudget') return 'budget';
-  if (event.state === 'paused') return 'resume';
+  if (event.state === 'paused') return draining.aborted ? null : 'resume';
   if (event.state !== 'executeTools.waiting' || run.pending.length === 0) return null;
   return kindOf(run.pending);
 }
@@ -134,11 +136,12 @@ function reasonOf(
     case 'resume':
       return 'The run is paused.';
     default:
-      return `${countOf(calls, 'call')} ${calls === 1 ? 'waits' : 'wait'} for ${wanted[waits]}.`;
+      return waitingReason(waits, calls);
   }
 }
 
-const wanted = {
-  settlement: 'a person to say what they came to',
-  approval: 'a person to decide',
-} as const;
+function waitingReason(waits: 'approval' | 'settlement', calls: number): string {
+  const [verb, subject] = calls === 1 ? ['waits', 'it'] : ['wait', 'they'];
+  const wanted = waits === 'approval' ? 'decide' : `say what ${subject} came to`;
+  return `${countOf(calls, 'call')} ${verb} for a person to ${wanted}.`;
+}

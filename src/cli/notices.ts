@@ -1,4 +1,5 @@
 /** What a person should know before and after a run, beside its events. */
+import type { LimitReached } from '../core/budget.ts';
 import { type ExitCode, exitCodes } from './exit-code.ts';
 import { type Kept, resumeLine, tellLine } from './next-steps.ts';
 import type { RunEnd } from './screen.ts';
@@ -82,7 +83,7 @@ function adviceFor(end: RunEnd, kept: Kept): readonly string[] {
       exitCodes.blockedByDenial,
       () => ['A call was denied, so the answer may not be what was asked for.'],
     ],
-    [exitCodes.exhausted, () => limitAdvice(result.limit?.name, resume)],
+    [exitCodes.exhausted, () => limitAdvice(result.limit, resume)],
     [
       exitCodes.failed,
       () => [
@@ -106,20 +107,23 @@ function suspendedAdvice({ waits, result }: RunEnd, resume: Resume): readonly st
         `Then go on: ${resume()}`,
       ];
     case 'budget':
-      return limitAdvice(result.limit?.name, resume);
+      return limitAdvice(result.limit, resume);
     default:
       return [`Go on: ${resume()}`];
   }
 }
 
-const limitOptions: ReadonlyMap<string | undefined, string> = new Map([
-  ['maxTurns', '--max-turns'],
-  ['maxCostMicros', '--max-cost'],
-  ['maxTotalTokens', '--max-tokens'],
-  ['maxActiveMs', '--max-time'],
+const limitOptions: ReadonlyMap<string, readonly [option: string, unit: number]> = new Map([
+  ['maxTurns', ['--max-turns', 1]],
+  ['maxCostMicros', ['--max-cost', 1_000_000]],
+  ['maxTotalTokens', ['--max-tokens', 1]],
+  ['maxActiveMs', ['--max-time', 1]],
 ]);
 
-function limitAdvice(limit: string | undefined, resume: Resume): readonly string[] {
-  const option = limitOptions.get(limit);
-  return option === undefined ? [] : [`Go on with a higher limit: ${resume(option, '…')}`];
+/** With twice the limit: a command that can be taken as it is. */
+function limitAdvice(limit: LimitReached | null, resume: Resume): readonly string[] {
+  const [option, unit] = limitOptions.get(limit?.name ?? '') ?? [];
+  if (limit === null || option === undefined || unit === undefined) return [];
+  const raised = Math.max(limit.max * 2, limit.used) / unit;
+  return [`Go on with a higher limit: ${resume(option, String(raised))}`];
 }

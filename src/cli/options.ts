@@ -29,8 +29,7 @@ const storeOption = (): Option =>
 const jsonOption = (): Option =>
   new Option('--json', 'every event as a line of JSON on stdout, then an exit line');
 
-const dataOption = (): Option =>
-  new Option('--json', 'lines of JSON on stdout, then an exit line');
+const dataOption = (): Option => new Option('--json', 'lines of JSON on stdout, then an exit line');
 
 const toolsOption = (): Option =>
   new Option('--tools <file>', 'module whose default export is a list of tools (.mjs, .js, .ts)');
@@ -47,10 +46,10 @@ const onLimitOption = (): Option =>
   ]);
 
 /** What every command that follows a run takes. */
-const followOptions = (): readonly Option[] => [
+const followOptions = (defaultTurns = ''): readonly Option[] => [
   toolsOption(),
   new Option('--system <text>', 'instructions for the model'),
-  new Option('--max-turns <n>', 'most model calls (default: 50)').argParser(count),
+  new Option('--max-turns <n>', `most model calls${defaultTurns}`).argParser(count),
   new Option('--max-cost <usd>', 'most US dollars').argParser(
     value(readUsd, 'US dollars, such as 0.50'),
   ),
@@ -73,7 +72,7 @@ const withOptions = (command: Command, options: readonly Option[]): Command => {
 export const withRunOptions = (command: Command): Command =>
   withOptions(command, [
     modelOption().default(defaultModel),
-    ...followOptions(),
+    ...followOptions(' (default: 50)'),
     onLimitOption(),
     tagOption(),
   ]);
@@ -89,9 +88,7 @@ export const withResumeOptions = (command: Command): Command =>
 
 export const withForkOptions = (command: Command): Command =>
   withOptions(command, [
-    new Option('--at <turn>', 'the turn to go on from: 1 is the first model call')
-      .argParser(count)
-      .makeOptionMandatory(),
+    atOption('turn', 'the turn to go on from: 1 is the first model call').makeOptionMandatory(),
     new Option('--model <id>', sameModel),
     ...followOptions(),
     onLimitOption(),

@@ -52,7 +52,9 @@ export async function watch(
     const screen = options.json ? jsonScreen(terminal) : talkScreen(terminal);
     const person = terminal.mayAsk ? personAt(terminal, interrupts, stops) : null;
     const allowsAll = options.yes ?? false;
-    const end = await followRun({ run, screen, tools: session.tools, person, allowsAll });
+    const { draining } = stops;
+    const { tools } = session;
+    const end = await followRun({ run, screen, tools, person, allowsAll, draining });
     sayWhatNow(terminal, end, options);
     return end;
   } finally {

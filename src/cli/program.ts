@@ -26,7 +26,9 @@ export interface ProgramOptions {
 /** The command line. Throws a CommanderError where commander itself would end the process. */
 export function createProgram({ version, commands, onCode }: ProgramOptions): Command {
   const program = new Command('pawl')
-    .description('Runs an agent loop that is an explicit state machine, keeps every run, and shows what it does.')
+    .description(
+      'Runs an agent loop that is an explicit state machine, keeps every run, and shows what it does.',
+    )
     .version(version, '--version')
     .helpOption('--help', 'show this help')
     .helpCommand(false)

@@ -46,10 +46,11 @@ export async function rehearseCommand(
   return code;
 }
 
-const reasonOf = (all: number, needy: number): string =>
-  needy === 0
-    ? `${countOf(all, 'unfinished run')}; each can go on.`
-    : `${countOf(all, 'unfinished run')}; ${needy} can't go on like this.`;
+function reasonOf(all: number, needy: number): string {
+  if (all === 0) return 'No run is unfinished.';
+  const count = countOf(all, 'unfinished run');
+  return needy === 0 ? `${count}; each can go on.` : `${count}; ${needy} can't go on like this.`;
+}
 
 async function rehearseAll(store: Store, tools: readonly Tool[]): Promise<readonly Rehearsal[]> {
   const all: Rehearsal[] = [];

@@ -1,6 +1,7 @@
 /** Goes on with a run that the store has, or branches it, and follows it as `pawl run` does. */
 import { PawlError } from '../core/errors.ts';
 import type { RunSettings } from '../core/run-context.ts';
+import type { Run } from '../runtime/run.ts';
 import { unknownRun } from '../runtime/stored-run.ts';
 import type { SavedRun, Store } from '../stores/store.ts';
 import { sayWhichRun, sayWhoAnswers } from './notices.ts';
@@ -35,13 +36,18 @@ export async function resumeCommand(
     return watch(session, options, surroundings, async (signal) => {
       const own = { signal, ...(hasBudget && { budget }), ...(given.retry && { retry: true }) };
       const run = await session.agent.resume(runId, own);
-      const { state, turn } = saved.head;
-      sayWhichRun(surroundings.terminal, `${runId} goes on: turn ${turn}, ${state}`);
+      sayWhichRun(surroundings.terminal, `${runId} ${howItGoesOn(saved, run)}`);
       // Whoever resumes a paused run wants it to go on.
       if (run.state === 'paused') run.resume();
       return run;
     });
   });
+}
+
+/** What was told meanwhile may have moved it on already. */
+function howItGoesOn({ head: { status, state, turn } }: SavedRun, { state: now }: Run): string {
+  const hasEnded = status === now;
+  return hasEnded ? `has ended: ${status}` : `goes on: turn ${turn}, ${state}`;
 }
 
 /** `pawl fork`. @throws PawlError `unknown_run`, `invalid_input` */

@@ -34,9 +34,12 @@ export async function runsCommand(
     return exitCodes.completed;
   }
   if (page.runs.length === 0) terminal.say(`  No such run in ${showLine(place.file)}.`);
-  else for (const line of runLines(page.runs, Date.now(), terminal.dataPaint)) writeLine(terminal, line);
+  else
+    for (const line of runLines(page.runs, Date.now(), terminal.dataPaint))
+      writeLine(terminal, line);
   const { say, paint } = terminal;
-  if (page.next !== null) say(`  ${paint('dim', `There are more: pawl runs --limit ${limit * 2}`)}`);
+  if (page.next !== null)
+    say(`  ${paint('dim', `There are more: pawl runs --limit ${limit * 2}`)}`);
   for (const runId of page.damaged)
     say(`  ${paint('bad', '✗')} ${showLine(runId)} is damaged and can't be read.`);
   return exitCodes.completed;
@@ -76,13 +79,16 @@ const rowOf = (run: RunSummary, nowMs: number): readonly Cell[] => [
   waitsLine(run),
 ];
 
-const short = (text: string): string => showLine(cutForDisplay(text, { maxChars: 30, maxLines: 1 }));
+const short = (text: string): string =>
+  showLine(cutForDisplay(text, { maxChars: 30, maxLines: 1 }));
 
 /** `approval of send_mail, approval of delete_file`, or what else a run waits for. */
 export function waitsLine({ waits }: Pick<RunSummary, 'waits'>): string {
   const shown = waits
     .slice(0, 3)
-    .map((wait) => (wait.tool === null ? plainWaits[wait.for] : `${wait.for} of ${short(wait.tool)}`));
+    .map((wait) =>
+      wait.tool === null ? plainWaits[wait.for] : `${wait.for} of ${short(wait.tool)}`,
+    );
   const more = waits.length - shown.length;
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }

@@ -1,14 +1,13 @@
 /** Puts an agent together from the command line's options. */
 import type { Budget } from '../core/budget.ts';
 import { PawlError } from '../core/errors.ts';
-import type { OnLimit } from '../core/run-context.ts';
+import type { OnLimit, RunSettings } from '../core/run-context.ts';
 import { anthropic } from '../providers/anthropic.ts';
 import type { Model } from '../providers/provider.ts';
 import { type Agent, createAgent } from '../runtime/agent.ts';
 import type { AgentOptions } from '../runtime/agent-options.ts';
-import { startScriptedServer } from '../testing/scripted-server.ts';
-import type { RunSettings } from '../core/run-context.ts';
 import type { Store } from '../stores/store.ts';
+import { startScriptedServer } from '../testing/scripted-server.ts';
 import type { Tool } from '../tools/tool.ts';
 import { demoAgent, demoScript, demoTools } from './demo.ts';
 import { openKnownStore, openStore } from './store-file.ts';

@@ -73,7 +73,7 @@ function jsonOf({ run, steps, messages, at }: RunView): object {
 }
 
 /** The whole page. */
-export function viewLines(
+function viewLines(
   view: RunView,
   options: Pick<ShowOptions, 'store'>,
   paint: Paint,
@@ -92,23 +92,30 @@ export function viewLines(
 function headLines({ run, steps, at }: RunView, paint: Paint): readonly string[] {
   const { runId, saved, problem } = run;
   const { status, state, agent, tags } = saved.head;
-  const where = at === null ? showLine(state) : `${showLine(at.state)} at step ${at.saveVersion}`;
   const model = saved.settings.models[0].id;
   const facts = [
     ...(agent === null ? [] : [`agent ${showLine(agent)}`]),
     showLine(model),
     `turn ${(at ?? saved.head).turn}`,
     ...(tags.length === 0 ? [] : [`tagged ${tags.map(showLine).join(', ')}`]),
-    ...(saved.forkOf ? [`forked from ${shortId(saved.forkOf.runId)} at turn ${saved.forkOf.turn}`] : []),
+    ...(saved.forkOf
+      ? [`forked from ${shortId(saved.forkOf.runId)} at turn ${saved.forkOf.turn}`]
+      : []),
   ];
   return [
     `  ${paint('bold', showLine(runId))}`,
-    `  ${paint(styleOfEnd(status), `● ${status}`)} ${paint('dim', 'in')} ${where}`,
+    at === null
+      ? nowLine(status, state, paint)
+      : `  ○ ${showLine(at.state)} ${paint('dim', `at step ${at.saveVersion}`)}`,
     `    ${paint('dim', facts.join(' · '))}`,
     `    ${paint('dim', spanOf(steps))}`,
     ...(problem === null ? [] : [`    ${paint('bad', showProse(problem))}`]),
   ];
 }
+
+/** A run that has ended is in the state of that name. */
+const nowLine = (status: string, state: string, paint: Paint): string =>
+  `  ${paint(styleOfEnd(status), `● ${status}`)}${status === state ? '' : ` ${paint('dim', 'in')} ${showLine(state)}`}`;
 
 function saidLines({ messages, at }: RunView, paint: Paint): readonly string[] {
   if (messages === null) {

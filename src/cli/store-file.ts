@@ -33,7 +33,11 @@ export async function openStore({ file, folder }: StorePlace): Promise<Store> {
 export async function openKnownStore(place: StorePlace): Promise<Store> {
   const path = resolve(place.folder, place.file);
   await access(path).catch(() => {
-    throw invalidInput('--store', `a file that exists (looked for ${path})`, place.file);
+    throw invalidInput(
+      '--store',
+      `a file that exists (none at ${path}; pawl run makes one)`,
+      place.file,
+    );
   });
   return openStore(place);
 }

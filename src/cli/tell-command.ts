@@ -66,10 +66,7 @@ async function sayHeard(
     write(exitLine({ code: exitCodes.completed, reason, result: null, pending: [] }));
 }
 
-const showCall = (
-  { run, terminal }: Telling,
-  call: PendingCall,
-): void => {
+const showCall = ({ run, terminal }: Telling, call: PendingCall): void => {
   for (const line of waitingLines(call, policyOf(run, call.name), undefined, terminal.paint)) {
     terminal.say(line);
   }

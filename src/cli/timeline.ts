@@ -54,12 +54,12 @@ export function causeOf(event: string): string {
 
 const two = (number: number, digits = 2): string => String(number).padStart(digits, '0');
 
-export function dayOf(ms: number): string {
+function dayOf(ms: number): string {
   const date = new Date(ms);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
-export function timeOf(ms: number): string {
+function timeOf(ms: number): string {
   const date = new Date(ms);
   const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => two(part));
   return `${clock.join(':')}.${two(date.getMilliseconds(), 3)}`;

@@ -58,5 +58,8 @@ function resultLines(
 ): readonly string[] {
   const arrow = paint(block.is_error ? 'bad' : 'good', '←');
   const [first = '', ...rest] = showResult(block).split('\n');
-  return [`    ${arrow} ${showLine(name)} ${first}`.trimEnd(), ...rest.map((line) => `      ${line}`)];
+  return [
+    `    ${arrow} ${showLine(name)} ${first}`.trimEnd(),
+    ...rest.map((line) => `      ${line}`),
+  ];
 }

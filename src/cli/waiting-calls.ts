@@ -15,7 +15,9 @@ export function waitingLines(
   told: Told | undefined,
   paint: Paint,
 ): readonly string[] {
-  const note = policy ? ` ${paint('dim', `· ${policy.effect}: ${effectNotes[policy.effect]}`)}` : '';
+  const note = policy
+    ? ` ${paint('dim', `· ${policy.effect}: ${effectNotes[policy.effect]}`)}`
+    : '';
   const wish =
     waits.for === 'approval' ? 'wants to run' : 'was interrupted; nobody knows whether it acted';
   const facts = [
@@ -26,7 +28,9 @@ export function waitingLines(
     `  ${paint('warn', '?')} ${paint('bold', showLine(name))} ${wish}${note}`,
     ...argumentLines(input),
     `      ${paint('dim', facts.join(' · '))}`,
-    ...(told ? [`      ${paint('good', `It was ${told} already; the run hears it when it goes on.`)}`] : []),
+    ...(told
+      ? [`      ${paint('good', `It was ${told} already; the run hears it when it goes on.`)}`]
+      : []),
   ];
 }
 
@@ -41,7 +45,8 @@ export const policyOf = (
 ): ToolPolicy | undefined => saved.settings.tools.find(({ name }) => name === tool);
 
 /**
- * The call that is meant: the one with this id, or the beginning of it; without an id, the only one that waits for this.
+ * The call that is meant: the one with this id, or the beginning of it; without an id, the only one that waits for this
+ * and was not decided about.
  * @throws PawlError `not_awaiting`, `unknown_tool_use`, `invalid_input`
  */
 export function chooseCall(
@@ -50,7 +55,11 @@ export function chooseCall(
   text: string | undefined,
 ): PendingCall {
   const waiting = pending.filter(({ waits }) => waits.for === kind);
-  const call = text === undefined ? onlyOf(waiting, kind) : namedIn(pending, text);
+  const undecided = waiting.filter(({ callId }) => !told.has(callId));
+  const call =
+    text === undefined
+      ? onlyOf(undecided.length > 0 ? undecided : waiting, kind)
+      : namedIn(pending, text);
   if (call.waits.for !== kind) throw notAwaiting(call.callId, kind);
   const word = told.get(call.callId);
   if (word === undefined) return call;
@@ -67,7 +76,10 @@ function onlyOf(calls: readonly PendingCall[], kind: PendingCall['waits']['for']
   }
   if (others.length === 0) return only;
   const ids = calls.map(({ callId }) => callId).join(', ');
-  throw new PawlError('invalid_input', `${calls.length} calls wait for ${wanted[kind]}; name one: ${ids}.`);
+  throw new PawlError(
+    'invalid_input',
+    `${calls.length} calls wait for ${wanted[kind]}; name one: ${ids}.`,
+  );
 }
 
 function namedIn(calls: readonly PendingCall[], text: string): PendingCall {

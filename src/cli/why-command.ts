@@ -61,7 +61,7 @@ async function explanationOf(store: Store, text: string, at: number | undefined)
 }
 
 /** The whole page. */
-export function whyLines(
+function whyLines(
   { run, explanation, cause }: Told,
   at: number | null,
   paint: Paint,
@@ -122,5 +122,7 @@ function awaitedLines(awaited: readonly Awaited[], paint: Paint): readonly strin
 
 function branchText({ guard, target }: Awaited['branches'][number]): string {
   const question = guard === null ? '' : `${guard}?`;
-  return [question, ...(target === null ? [] : [`→ ${target}`])].filter((word) => word !== '').join(' ');
+  return [question, ...(target === null ? [] : [`→ ${target}`])]
+    .filter((word) => word !== '')
+    .join(' ');
 }

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ScriptedRequest } from '../../src/testing/script.ts';
 import { type ScriptedServer, startScriptedServer } from '../../src/testing/scripted-server.ts';
 import { type CliEnd, type CliOptions, parseLines, pawl } from './spawn-cli.ts';
@@ -37,19 +37,34 @@ const asksFor =
       ? 'All done.'
       : { toolUses: [{ name: tool, input: { to: 'ada' } }] };
 
-let folder: string;
 const servers: ScriptedServer[] = [];
 const folders: string[] = [];
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'pawl-durable-'));
-  folders.push(folder);
-  await writeFile(join(folder, 'tools.mjs'), toolsSource);
-});
 afterAll(async () => {
   for (const server of servers) await server.close();
-  for (const each of folders) await rm(each, { recursive: true, force: true });
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
 });
+
+/** A folder of its own for each test, as they run side by side. */
+async function newPlace() {
+  const folder = await mkdtemp(join(tmpdir(), 'pawl-durable-'));
+  folders.push(folder);
+  await writeFile(join(folder, 'tools.mjs'), toolsSource);
+  const here = (args: readonly string[], options: CliOptions = {}): Promise<CliEnd> =>
+    pawl(args, { folder, ...options });
+  return {
+    folder,
+    here,
+    go: () => writeFile(join(folder, 'go'), ''),
+    /** Bodies of tools, in the order in which they began. */
+    began: async () => (await readFile(join(folder, 'began'), 'utf8')).trimEnd().split('\n'),
+    /** The newest run, as `pawl runs --json` has it. */
+    newestRun: async () => {
+      const [run] = parseLines((await here(['runs', '--json'])).stdout);
+      if (run === undefined) throw new Error('There is no run.');
+      return { ...run, id: String(run.runId).slice(4, 12) };
+    },
+  };
+}
 
 let withLook: Readonly<Record<string, string>>;
 let withSend: Readonly<Record<string, string>>;
@@ -63,24 +78,12 @@ beforeAll(async () => {
   withSend = await envOf('send');
 });
 
-const here = (args: readonly string[], options: CliOptions = {}): Promise<CliEnd> =>
-  pawl(args, { folder, ...options });
-
 const lastLine = ({ stdout }: CliEnd) => parseLines(stdout).at(-1) ?? {};
-const go = () => writeFile(join(folder, 'go'), '');
-const began = async () => (await readFile(join(folder, 'began'), 'utf8')).trimEnd().split('\n');
-
-/** The newest run, as `pawl runs --json` has it. */
-async function newestRun() {
-  const [run] = parseLines((await here(['runs', '--json'])).stdout);
-  if (run === undefined) throw new Error('There is no run.');
-  return { ...run, id: String(run.runId).slice(4, 12) };
-}
-
 const toolsToo = ['--tools', 'tools.mjs'];
 
-describe('a run that waits for a person', () => {
-  it('is listed, shown, decided about and gone on with, each in another process', async () => {
+describe.concurrent('a run that waits for a person', () => {
+  it('is kept for this user alone, listed, shown and explained', async () => {
+    const { folder, here, newestRun } = await newPlace();
     const run = await here(['run', '--ask', '--tag', 'demo']);
     expect(run.code).toBe(4);
     const { id } = await newestRun();
@@ -100,7 +103,12 @@ describe('a run that waits for a person', () => {
     expect(shown.stdout).toMatch(/call toolu_1 · hash [0-9a-f]{64}\n/);
     const why = await here(['why', id]);
     expect(why.stdout).toMatch(/wantsTools +yes +2 calls\n +→ executeTools/);
+  });
 
+  it('goes on after somebody decided in another process', async () => {
+    const { here, newestRun } = await newPlace();
+    await here(['run', '--ask']);
+    const { id } = await newestRun();
     const unnamed = await here(['approve', id]);
     expect(unnamed).toMatchObject({ code: 2, stderr: expect.stringContaining('toolu_1, toolu_2') });
     const approved = await here(['approve', id, 'toolu_1']);
@@ -115,7 +123,12 @@ describe('a run that waits for a person', () => {
     expect(resumed.stdout).toMatch(/^1234 × 567 = 699678\..* Today is \w+day\.\n$/);
     expect(resumed.code).toBe(0);
     expect(await newestRun()).toMatchObject({ id, status: 'completed', turn: 3 });
+  });
 
+  it('is branched, pruned and deleted once it has ended', async () => {
+    const { here, newestRun } = await newPlace();
+    expect((await here(['run'])).code).toBe(0);
+    const { id } = await newestRun();
     const after = await here(['why', id, '--at', '2']);
     expect(after.stdout).toMatch(/isOverBudget +no +turns 1 of 50/);
     const fork = await here(['fork', id, '--at', '2', '--json']);
@@ -132,6 +145,7 @@ describe('a run that waits for a person', () => {
   });
 
   it('is denied, steered and cancelled from outside', async () => {
+    const { here, newestRun } = await newPlace();
     await here(['run', 'Go.', ...toolsToo], { env: withSend });
     const { id } = await newestRun();
     expect((await here(['steer', id, 'Be brief.'])).code).toBe(0);
@@ -152,6 +166,7 @@ describe('a run that waits for a person', () => {
   });
 
   it('runs with other arguments that a person gave, or with a yes to all', async () => {
+    const { here, go, newestRun } = await newPlace();
     await go();
     await here(['run', 'Go.', ...toolsToo], { env: withSend });
     const { id } = await newestRun();
@@ -169,6 +184,7 @@ describe('a run that waits for a person', () => {
   });
 
   it('is rehearsed against the tools of today', async () => {
+    const { here, newestRun } = await newPlace();
     await here(['run', 'Go.', ...toolsToo], { env: withSend });
     const { id } = await newestRun();
     expect(await here(['rehearse', ...toolsToo])).toMatchObject({
@@ -181,8 +197,9 @@ describe('a run that waits for a person', () => {
   });
 });
 
-describe('one run and two processes', () => {
+describe.concurrent('one run and two processes', () => {
   it('goes on in one of them, and the other has done nothing', async () => {
+    const { here, go, began, newestRun } = await newPlace();
     const killed = { name: 'SIGKILL', after: '→ look' } as const;
     await here(['run', 'Go.', ...toolsToo], { env: withLook, signal: killed });
     const { id } = await newestRun();
@@ -197,6 +214,7 @@ describe('one run and two processes', () => {
   });
 
   it('hears in one what the other tells it, and is not deleted under it', async () => {
+    const { here, began, newestRun } = await newPlace();
     const gate = here(['run', 'Go.', ...toolsToo, '--yes'], { env: withSend });
     await vi.waitFor(began, { timeout: 60_000 });
     const { id } = await newestRun();
@@ -209,10 +227,11 @@ describe('one run and two processes', () => {
   });
 });
 
-describe('a run that was killed in the middle of a tool', () => {
+describe.concurrent('a run that was killed in the middle of a tool', () => {
   const killed = (tool: string) => ({ name: 'SIGKILL', after: `→ ${tool}` }) as const;
 
   it('looks again where that changes nothing', async () => {
+    const { here, go, newestRun } = await newPlace();
     const run = await here(['run', 'Go.', ...toolsToo], { env: withLook, signal: killed('look') });
     expect(run.code).toBeNull();
     const { id } = await newestRun();
@@ -223,6 +242,7 @@ describe('a run that was killed in the middle of a tool', () => {
   });
 
   it('asks a person where it must not act twice, and takes the answer', async () => {
+    const { here, began, newestRun } = await newPlace();
     const signal = killed('send');
     await here(['run', 'Go.', ...toolsToo, '--yes'], { env: withSend, signal });
     const { id } = await newestRun();
@@ -238,6 +258,7 @@ describe('a run that was killed in the middle of a tool', () => {
   });
 
   it('runs it again when a person says so', async () => {
+    const { here, go, began, newestRun } = await newPlace();
     const signal = killed('send');
     await here(['run', 'Go.', ...toolsToo, '--yes'], { env: withSend, signal });
     const { id } = await newestRun();
@@ -249,8 +270,9 @@ describe('a run that was killed in the middle of a tool', () => {
   });
 });
 
-describe('a run that was stopped', () => {
+describe.concurrent('a run that was stopped', () => {
   it('goes on after SIGTERM from where its turn ended', async () => {
+    const { here, go, began, newestRun } = await newPlace();
     await go();
     const signal = { name: 'SIGTERM', after: 'turn 1' } as const;
     const run = await here(['run', 'Go.', ...toolsToo], { env: withLook, signal });
@@ -263,6 +285,7 @@ describe('a run that was stopped', () => {
   });
 
   it('goes on with a higher limit once it was exhausted', async () => {
+    const { here, newestRun } = await newPlace();
     const run = await here(['run', '--max-turns', '2']);
     expect(run.code).toBe(3);
     const { id } = await newestRun();
@@ -272,12 +295,13 @@ describe('a run that was stopped', () => {
   });
 });
 
-describe('what can not be done', () => {
+describe.concurrent('what can not be done', () => {
   it.each([
     ['a store that is not there', ['runs', '--store', 'none.db'], 'a file that exists', 2],
     ['a file that is no store', ['runs', '--store', 'tools.mjs'], 'Pawl store', 1],
     ['a run into a file that is no store', ['run', '--store', 'tools.mjs'], 'Pawl store', 1],
   ])('is %s', async (_name, args, words, code) => {
+    const { folder, here } = await newPlace();
     const end = await here(args);
     expect(end.stderr).toContain(words);
     expect(end.stderr).not.toMatch(/\n\s+at /);
@@ -287,6 +311,7 @@ describe('what can not be done', () => {
   });
 
   it('is to go on with a real run without a key', async () => {
+    const { here, newestRun } = await newPlace();
     await here(['run', 'Go.', ...toolsToo], { env: withSend });
     const { id } = await newestRun();
     const end = await here(['resume', id, ...toolsToo, '--json']);

@@ -62,6 +62,11 @@ describe('the call that is meant', () => {
     );
   });
 
+  it('is the one that was not decided about yet', () => {
+    const told: ReadonlyMap<string, Told> = new Map([['toolu_1', 'approved']]);
+    expect(chooseCall({ pending: [one, two], told }, 'approval', undefined)).toBe(two);
+  });
+
   it('is refused when it was decided already', () => {
     const told: ReadonlyMap<string, Told> = new Map([['toolu_1', 'approved']]);
     expect(() => chooseCall({ pending: [one], told }, 'approval', undefined)).toThrow(
