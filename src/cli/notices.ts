@@ -17,6 +17,10 @@ export function sayWhoAnswers(
   options: RunOptions,
 ): void {
   say();
+  if (!session.isKept) {
+    say(`  ${paint('warn', 'This run is kept in memory only')}: there is no SQLite for this Node.`);
+    say(`  ${paint('dim', 'Node 22.13 has one; or: npm install @photostructure/sqlite')}`);
+  }
   if (!session.isScripted) {
     const place = session.baseUrl === null ? '' : ` at ${showLine(session.baseUrl)}`;
     say(`  ${paint('bold', 'pawl')} ${paint('dim', '·')} ${showLine(options.model)}${place}`);

@@ -10,7 +10,7 @@ import type { Store } from '../stores/store.ts';
 import { startScriptedServer } from '../testing/scripted-server.ts';
 import type { Tool } from '../tools/tool.ts';
 import { demoAgent, demoScript, demoTools } from './demo.ts';
-import { openKnownStore, openStore } from './store-file.ts';
+import { openKnownStore, openOwnStore } from './store-file.ts';
 import { loadTools } from './tools-file.ts';
 
 /** Options of `pawl run` and `pawl chat`. */
@@ -43,6 +43,8 @@ export interface Session {
   readonly isScripted: boolean;
   /** The tools are the demo's own, so that its question makes sense. */
   readonly hasDemoTools: boolean;
+  /** Runs outlive the process. False: there is no SQLite here, and nobody named a file. */
+  readonly isKept: boolean;
   close(): Promise<void>;
 }
 
@@ -65,8 +67,8 @@ export async function openSession(options: RunOptions, place: Place): Promise<Se
   const apiKey = keyIn(place.env);
   // Also without a key, so that a wrong file is an error either way.
   const named = await namedTools(options, place);
-  const store = await openStore({ file: options.store, folder: place.folder });
-  return put(options, place, named, store, apiKey === '');
+  const { store, isKept } = await openOwnStore({ file: options.store, folder: place.folder });
+  return { ...(await put(options, place, named, store, apiKey === '')), isKept };
 }
 
 /**
@@ -124,7 +126,7 @@ async function put(
     const name = isScripted ? demoAgent : 'pawl';
     const agent = createAgent({ ...agentOptions(options), name, model, tools, secrets, store });
     const hasDemoTools = isScripted || named === null;
-    return { agent, store, tools, baseUrl, isScripted, hasDemoTools, close };
+    return { agent, store, tools, baseUrl, isScripted, hasDemoTools, isKept: true, close };
   } catch (error) {
     await close().catch(() => {});
     throw error;

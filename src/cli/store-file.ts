@@ -2,6 +2,7 @@
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { invalidInput } from '../core/errors.ts';
+import { memoryStore } from '../stores/memory.ts';
 import type { Store } from '../stores/store.ts';
 
 export const defaultStoreFile = '.pawl/runs.db';
@@ -27,6 +28,24 @@ export async function openStore({ file, folder }: StorePlace): Promise<Store> {
     await store.close().catch(() => {});
     throw error;
   }
+}
+
+/**
+ * The same when nobody has to have named a file: without an SQLite on this machine, runs are then kept in memory.
+ * @throws PawlError like `openStore`
+ */
+export async function openOwnStore(
+  place: StorePlace,
+): Promise<{ readonly store: Store; readonly isKept: boolean }> {
+  const { loadDriver } = await import('../stores/sqlite-driver.ts');
+  const hasDriver = await loadDriver().then(
+    () => true,
+    () => false,
+  );
+  if (place.file !== defaultStoreFile || hasDriver) {
+    return { store: await openStore(place), isKept: true };
+  }
+  return { store: memoryStore(), isKept: false };
 }
 
 /** The same for commands that look at runs: never makes a file. @throws PawlError also `invalid_input` */
