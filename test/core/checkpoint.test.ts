@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createActor, toPromise } from 'xstate';
@@ -147,9 +148,9 @@ describe('the stored form', () => {
       fc.property(snapshot, (given) => {
         const before = JSON.stringify(given);
         const parts = compact(given);
-        expect(expand(parts)).toStrictEqual(given);
-        expect(expand(storedAndRead(parts))).toStrictEqual(given);
-        expect(JSON.stringify(expand(storedAndRead(parts))).length).toBe(before.length);
+        // Not the matcher of the test runner: it asks objects for their `constructor`.
+        expect(isDeepStrictEqual(expand(parts), given)).toBe(true);
+        expect(isDeepStrictEqual(expand(storedAndRead(parts)), given)).toBe(true);
         expect(JSON.stringify(given)).toBe(before);
         withKeys.loaded += Number(before.includes('__proto__'));
         withKeys.calls += given.context.calls.length;

@@ -40,7 +40,7 @@ function fileProblems(notes: readonly Note[], { integrity, saved, steps }: Store
 const contextIn = ({ snapshot }: Stored): RunContext | null =>
   (snapshot?.context as RunContext | undefined) ?? null;
 
-export const repliesIn = (stored: Stored | null): number =>
+const repliesIn = (stored: Stored | null): number =>
   (stored && contextIn(stored)?.messages.filter(({ role }) => role === 'assistant').length) ?? 0;
 
 /** Each model call that began is in the store as under way, or as over. */
@@ -177,10 +177,8 @@ function storedEndProblems(stored: Stored, messages: readonly unknown[]): string
   ];
 }
 
-/** The model was asked, in the last life, for a reply that the store had when it began. */
-export function askedAgain(notes: readonly Note[], stored: Stored | null): readonly string[] {
-  const last = notes.slice(notes.findLastIndex(({ what }) => what === 'life'));
-  return notesOf(last, 'model begun')
+/** The model was asked, in a life, for a reply that the store had when it began. */
+export const askedAgain = (life: readonly Note[], stored: Stored | null): readonly string[] =>
+  notesOf(life, 'model begun')
     .filter(({ reply }) => reply < repliesIn(stored))
     .map(({ reply }) => `the model was asked again for reply ${reply}, which was stored`);
-}

@@ -47,7 +47,7 @@ async function approveFromElsewhere(
   world: World,
 ): Promise<void> {
   const remote = remoteRun(store, runId);
-  await untilStored(callId, store);
+  if (!(await untilStored(callId, run, store))) return;
   if (!(await isSteered(run, store))) await remote.steer(steering);
   world.note({ what: 'steered' });
   if (isNoted(world, 'posted approval', callId)) return;
@@ -55,13 +55,14 @@ async function approveFromElsewhere(
   world.note({ what: 'posted approval', callId });
 }
 
-/** Whoever is elsewhere knows of the question only by the store. */
-async function untilStored(callId: string, store: Store): Promise<void> {
-  const isThere = async (): Promise<boolean> => {
+/** Whoever is elsewhere knows of the question only by the store. False: the run was stopped before it got there. */
+async function untilStored(callId: string, run: Run, store: Store): Promise<boolean> {
+  while (run.pending.some((call) => call.callId === callId)) {
     const saved = await store.load(runId);
-    return saved?.head.waits.some((wait) => wait.callId === callId) ?? false;
-  };
-  while (!(await isThere())) await nextTurn();
+    if (saved?.head.waits.some((wait) => wait.callId === callId)) return true;
+    await nextTurn();
+  }
+  return false;
 }
 
 /** Looks at what is left first: it is taken from there only when the run has it. */

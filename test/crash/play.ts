@@ -54,8 +54,9 @@ export interface Trial {
   readonly name: string;
   readonly budget: BudgetName;
   readonly kills: number;
-  /** The store as the last life left it. */
+  /** The store as the last life left it, and how much had been noted then. */
   readonly left: Stored | null;
+  readonly noted: number;
   readonly problems: readonly string[];
 }
 
@@ -67,6 +68,7 @@ export const newTrial = (name: string, budget: BudgetName): Trial => ({
   budget,
   kills: 0,
   left: null,
+  noted: 0,
   problems: [],
 });
 
@@ -82,10 +84,10 @@ export async function liveAndDie(trial: Trial, at: Point | number): Promise<Tria
 /** What the last life did and left. */
 async function judge(trial: Trial, problem: string | null): Promise<Trial> {
   const notes = readNotes(trial.folder);
-  const found = askedAgain(notes, trial.left);
+  const found = askedAgain(notes.slice(trial.noted), trial.left);
   const left = await readStored(trial.folder);
   const problems = [...(problem ? [problem] : []), ...found, ...problemsAtDeath(notes, left)];
-  return { ...trial, left, problems: [...trial.problems, ...problems] };
+  return { ...trial, left, noted: notes.length, problems: [...trial.problems, ...problems] };
 }
 
 /** A last life for all of them, in one new process. */
