@@ -46,10 +46,10 @@ export function sayPromptUnused({ say, paint }: Speaker): void {
 }
 
 /** What the exit code means for whoever has to act on it. */
-export function sayWhatNow(speaker: Speaker, end: RunEnd): void {
+export function sayWhatNow(speaker: Speaker, options: RunOptions, end: RunEnd): void {
   const { say, paint } = speaker;
   if (end.result.status === 'suspended') sayWhatWaits(speaker, end);
-  const advice = adviceFor(end);
+  const advice = adviceFor(end, options);
   if (advice !== null) say(`  ${paint('dim', advice)}`);
 }
 
@@ -61,16 +61,16 @@ function sayWhatWaits({ say, paint }: Speaker, { pending, reason }: RunEnd): voi
   }
 }
 
-function adviceFor({ code, result, pending }: RunEnd): string | null {
+function adviceFor({ code, result, pending }: RunEnd, options: RunOptions): string | null {
   switch (code) {
     case exitCodes.waitsForPerson:
       return pending.length === 0
-        ? optionOf(result.limit?.name)
+        ? limitAdvice(result.limit?.name, options)
         : 'It did not run. Start it at a terminal to be asked, or with --yes to allow every call.';
     case exitCodes.blockedByDenial:
       return 'A call was denied, so the answer may not be what was asked for.';
     case exitCodes.exhausted:
-      return optionOf(result.limit?.name);
+      return limitAdvice(result.limit?.name, options);
     case exitCodes.failed:
       return result.error?.code === 'provider_auth' ? 'Look at ANTHROPIC_API_KEY.' : null;
     default:
@@ -85,9 +85,10 @@ const limitOptions: ReadonlyMap<string | undefined, string> = new Map([
   ['maxActiveMs', '--max-time'],
 ]);
 
-function optionOf(limit: string | undefined): string | null {
+function limitAdvice(limit: string | undefined, { onLimit }: RunOptions): string | null {
   const option = limitOptions.get(limit);
-  return option === undefined
-    ? null
+  if (option === undefined) return null;
+  return onLimit === 'wrapUp'
+    ? `Raise it with ${option}.`
     : `Raise it with ${option}, or finish early with --on-limit wrapUp.`;
 }

@@ -40,7 +40,7 @@ export async function play(
     const screen = options.json ? jsonScreen(terminal) : talkScreen(terminal);
     const person = terminal.mayAsk ? personAt(terminal, interrupts, signal) : null;
     const end = await followRun({ run, screen, tools: session.tools, person });
-    sayWhatNow(terminal, end);
+    sayWhatNow(terminal, options, end);
     return end;
   } finally {
     interrupts.end();

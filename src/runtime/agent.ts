@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { limitsOf } from '../core/budget.ts';
+import { copyJson } from '../core/copy-json.ts';
 import { PawlError } from '../core/errors.ts';
+import { toolFrameTokens } from '../core/gone-tools.ts';
 import { repairHistory } from '../core/history.ts';
 import { microsOfUsd } from '../core/price.ts';
 import { redactor } from '../core/redact.ts';
@@ -52,7 +54,7 @@ export function createAgent(options: AgentOptions): Agent {
   const machine = agentMachine(parts);
   const store = options.store ?? memoryStore({ keepsEnded: false });
   const commits = groupCommit(store);
-  const toolConcurrency = options.toolConcurrency ?? 8;
+  const { toolConcurrency } = parts;
   const live = new Set<string>();
 
   const input = (prompt: Prompt, inputOptions: InputOptions = {}): RunInput =>
@@ -120,6 +122,7 @@ function partsOf(options: AgentOptions): AgentParts {
     streams: options.streams ?? true,
     permissions,
     maxOutputChars: options.maxOutputChars ?? 50_000,
+    toolConcurrency: options.toolConcurrency ?? 8,
     compact: options.compaction?.compact ?? null,
     redactor: redactor(options.secrets ?? []),
     onEvent: options.onEvent ?? null,
@@ -153,7 +156,7 @@ function inputOf(
     compactAtTokens: options.compaction?.atTokens ?? null,
   };
   // Repaired here already: what repair adds to a request would be missing in the bound on its tokens.
-  const messages = repairHistory([...history, { role: 'user', content }]);
+  const messages = repairHistory([...copyJson(history), { role: 'user', content }]);
   return { settings, limits, messages };
 }
 
@@ -175,9 +178,8 @@ const toolPolicy = (tool: Tool): ToolPolicy => ({
   isRepeatable: tool.isRepeatable,
 });
 
-/** What an API adds to a request by itself, at most: a frame, and for tools instructions of its own. */
+/** What an API adds to every request by itself, at most. */
 const frameTokens = 64;
-const toolFrameTokens = 700;
 
 const prefixTokens = ({ system, toolSpecs }: AgentParts): number =>
   frameTokens +
