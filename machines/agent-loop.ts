@@ -140,7 +140,10 @@ export const agentLoop = setup({
     keepReason: assign(({ event }) => ({
       cancelReason: textOrNull(events.as(event, 'run.cancelled').reason),
     })),
-    endAs: assign((_, { status }: { status: EndStatus }) => ({ status })),
+    endAs: assign(({ context }, { status }: { status: EndStatus }) => ({
+      ...model.joinSteered(context),
+      status,
+    })),
     askPerson: enqueueActions(({ event, enqueue }) => {
       const report = events.as(event, 'call.waits');
       if (isWait(report.wait)) enqueue.emit(report);

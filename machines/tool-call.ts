@@ -150,6 +150,14 @@ export const toolCall = setup({
         costMicros: null,
       },
     })),
+    /** Of a call that has not begun, so it spent nothing. */
+    answerUnrun: assign(({ context, event }) => ({
+      outcome: answer(
+        context,
+        errorResult(context.callId, describeThrown((event as ErrorActorEvent<unknown>).error)),
+        'failed',
+      ),
+    })),
     answerDenial: assign(({ context, event }) => ({
       outcome: {
         ...answer(
@@ -228,7 +236,7 @@ export const toolCall = setup({
           { guard: 'isInvalid', target: 'settled', actions: 'answerProblem' },
           { target: 'checkPermission' },
         ],
-        onError: { target: 'settled', actions: 'answerError' },
+        onError: { target: 'settled', actions: 'answerUnrun' },
       },
     },
     checkPermission: {
@@ -243,7 +251,7 @@ export const toolCall = setup({
           { guard: 'needsApproval', target: 'awaitApproval', actions: 'bindArguments' },
           { target: 'settled', actions: 'answerVerdict' },
         ],
-        onError: { target: 'settled', actions: 'answerError' },
+        onError: { target: 'settled', actions: 'answerUnrun' },
       },
     },
     awaitApproval: {

@@ -4,11 +4,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { floorProblems } from './conformance/floors.ts';
 import { loadFolder } from './conformance/load-case.ts';
 import type { Verdict } from './conformance/play.ts';
-import { playFolder } from './conformance/play-all.ts';
+import { playFolder, playsOf } from './conformance/play-all.ts';
 
 const folder = loadFolder(fileURLToPath(new URL('corpus', import.meta.url)));
 const plays = [
-  ...folder.cases.flatMap(({ id, script }) => script.modes.map((mode) => `${id} ${mode}`)),
+  ...playsOf(folder).map(({ kase, mode }) => `${kase.id} ${mode}`),
   ...folder.recordings.map(({ id, kind }) => `wire/${id} ${kind}`),
 ];
 

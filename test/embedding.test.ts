@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createAgent, defineTool, type Model } from 'pawl';
+import { type AgentOptions, createAgent, defineTool, type Model, type RunEvent } from 'pawl';
 import { type Script, scriptedModel } from 'pawl/testing';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
@@ -186,6 +186,109 @@ describe('an agent as a plain actor', () => {
     const again = createActor(machine, restored(actor.getPersistedSnapshot()));
     expect(again.getSnapshot().context.messages[1]?.content).toMatchObject([{ input }]);
     actor.stop();
+  });
+});
+
+describe('what onEvent hears', () => {
+  const script: Script = ({ body }) => (body.messages.length === 1 ? asksToPublish : 'Ok.');
+  const listening = (heard: RunEvent[], options: Partial<AgentOptions> = {}) =>
+    createAgent({
+      model: scriptedModel(script),
+      tools: [publish],
+      onEvent: (event) => void heard.push(event),
+      ...options,
+    });
+  const runId = 'r';
+
+  it('of a plain actor and of a child is the same as of agent.start', async () => {
+    const told: RunEvent[] = [];
+    const run = listening(told).start('Go.', { runId });
+    await run.idle();
+    await run.approve('p');
+    await run.result;
+
+    const toldPlain: RunEvent[] = [];
+    const plain = listening(toldPlain);
+    const actor = createActor(plain.machine, { input: plain.input('Go.', { runId }) });
+    actor.on('call.waits', () => approveAll(actor));
+    await toPromise(actor.start());
+
+    const toldInside: RunEvent[] = [];
+    const inside = listening(toldInside);
+    const { machine } = inside;
+    const parent = createActor(newsroom({ machine, input: () => inside.input('Go.', { runId }) }));
+    parent.start();
+    const child = childOf(parent);
+    await waitFor(child, isWaiting);
+    approveAll(child);
+    await toPromise(parent);
+
+    expect(told.map(({ type }) => type)).toContain('approval.wanted');
+    expect(told.at(-1)).toMatchObject({ type: 'run.ended', status: 'completed' });
+    expect(toldPlain).toEqual(told);
+    expect(toldInside).toEqual(told);
+  });
+
+  it('of a restored plain actor begins as of agent.resume', async () => {
+    const run = listening([]).start('Go.', { runId });
+    await run.idle();
+    const snapshot = await run.suspend();
+
+    const told: RunEvent[] = [];
+    const again = await listening(told).resume(snapshot);
+    await again.idle();
+    const toldPlain: RunEvent[] = [];
+    const actor = createActor(listening(toldPlain).machine, restored(snapshot)).start();
+    expect(told.slice(0, 2).map(({ type }) => type)).toEqual(['run.started', 'state.entered']);
+    expect(told[0]).toMatchObject({ isResumed: true });
+    expect(toldPlain).toEqual(told);
+    actor.stop();
+    again.cancel();
+    await again.result;
+  });
+
+  it('of a stopped plain actor has no end, and a run that has no step is not told', async () => {
+    const toldStopped: RunEvent[] = [];
+    const stopped = listening(toldStopped);
+    const actor = createActor(stopped.machine, { input: stopped.input('Go.') }).start();
+    await waitFor(actor, isWaiting);
+    actor.stop();
+    const types = toldStopped.map(({ type }) => type);
+    expect(types).toContain('approval.wanted');
+    expect(types).not.toContain('run.ended');
+
+    const toldNothing: RunEvent[] = [];
+    const over = listening(toldNothing, { budget: { maxTurns: 0 } });
+    await toPromise(createActor(over.machine, { input: over.input('Go.') }).start());
+    expect(toldNothing).toEqual([]);
+  });
+});
+
+describe('toolConcurrency', () => {
+  it.each(['a plain actor', 'a child'])('holds in %s', async (kind) => {
+    const seen = { now: 0, most: 0 };
+    const busy = defineTool({
+      name: 'busy',
+      description: 'Is busy for a few turns of the event loop.',
+      input: z.object({}),
+      effect: 'read',
+      async run() {
+        seen.now += 1;
+        seen.most = Math.max(seen.most, seen.now);
+        for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+        seen.now -= 1;
+      },
+    });
+    const toolUses = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, name: 'busy' }));
+    const model = scriptedModel([{ toolUses }, 'Ok.']);
+    const agent = createAgent({ model, tools: [busy], toolConcurrency: 2 });
+    const actor: AnyActorRef =
+      kind === 'a child'
+        ? createActor(newsroom(agent))
+        : createActor(agent.machine, { input: agent.input('Go.') });
+    actor.start();
+    await toPromise(actor);
+    expect(seen.most).toBe(2);
   });
 });
 

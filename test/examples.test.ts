@@ -30,7 +30,7 @@ const printed: Readonly<Record<string, readonly string[]>> = {
   ],
   '04-budget.ts': [
     'stop: exhausted after 2 model calls, 0.004 US dollars',
-    'The limit maxCostMicros was reached',
+    'The limit maxCostUsd was reached',
     'wrapUp: exhausted after 3 model calls',
     'I have read 2 pages.',
     'waiting in awaitBudget',

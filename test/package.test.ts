@@ -19,6 +19,11 @@ interface Manifest {
   readonly devDependencies?: Record<string, string>;
 }
 
+interface SourceMap {
+  readonly sources: readonly string[];
+  readonly sourcesContent?: readonly string[];
+}
+
 interface Lock {
   readonly packages: Record<
     string,
@@ -91,6 +96,15 @@ describe('the packed package', () => {
     const pointedAt = [...targets, ...Object.values(manifest.bin ?? {})];
     const packed = (await packedFiles()).map((path) => `./${path}`);
     expect(packed).toEqual(expect.arrayContaining(pointedAt));
+  });
+
+  it('ships no source files, so each source map holds its own', async () => {
+    const maps = (await packedFiles()).filter((path) => path.endsWith('.map'));
+    expect(maps).not.toEqual([]);
+    for (const path of maps) {
+      const { sources, sourcesContent = [] } = await readJson<SourceMap>(built, path);
+      expect([path, sourcesContent.length]).toEqual([path, sources.length]);
+    }
   });
 
   it('has a command that a shell can start', async () => {

@@ -68,22 +68,29 @@ const sizeOf = (prefixes: readonly Prefix[]): number => prefixes.at(-1)?.tokens 
 export const inputTokensOf = (body: JsonObject): number => sizeOf(prefixesOf(body));
 
 /**
- * The least that requests of these sizes can be billed for, when each holds all that the one before it held: every token
- * is written when it is first sent and read ever after, but for what nobody reads, the news of the last request.
+ * The least that these requests can be billed for: what an earlier request began with, too, is read; of the rest, what a
+ * later one begins with, too, is written; what nobody else begins with, as the news of the last request, is neither.
  */
-export function leastUsage(sizes: readonly number[], lifetime: Lifetime): readonly Usage[] {
-  return sizes.map((size, index) => {
-    const known = Math.min(sizes[index - 1] ?? 0, size);
-    const isLast = index === sizes.length - 1;
-    const written = isLast ? 0 : size - known;
+export function leastUsage(bodies: readonly JsonObject[], lifetime: Lifetime): readonly Usage[] {
+  const requests = bodies.map(prefixesOf);
+  return requests.map((prefixes, index) => {
+    const known = sharedWith(prefixes, requests.slice(0, index));
+    const wanted = sharedWith(prefixes, requests.slice(index + 1));
+    const written = Math.max(0, wanted - known);
     return {
       ...noUsage,
-      inputTokens: size - known - written,
+      inputTokens: sizeOf(prefixes) - known - written,
       cacheReadTokens: known,
       cacheWriteTokens: written,
       cacheWriteLongTokens: lifetime === '1h' ? written : 0,
     };
   });
+}
+
+/** How many tokens any of the others begins with, too. */
+function sharedWith(prefixes: readonly Prefix[], others: readonly (readonly Prefix[])[]): number {
+  const keys = new Set(others.flatMap((other) => other.map(({ key }) => key)));
+  return longest(prefixes.filter(({ key }) => keys.has(key)));
 }
 
 export const uncachedUsage = (sizes: readonly number[]): readonly Usage[] =>

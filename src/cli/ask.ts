@@ -1,5 +1,5 @@
 /** Questions to the person at the terminal: may this call run, and may the budget grow? */
-import type { Budget, LimitReached } from '../core/budget.ts';
+import { type Budget, type LimitReached, optionOfLimit } from '../core/budget.ts';
 import { PawlError } from '../core/errors.ts';
 import type { ErrorCode } from '../core/failure.ts';
 import { canonicalJson, parseJson } from '../core/json.ts';
@@ -181,10 +181,7 @@ export async function askBudget(run: Run, limit: LimitReached, person: Person): 
 }
 
 const limitLine = (limit: LimitReached): string =>
-  `${optionName(limit)} is reached: ${amountOf(limit, limit.used)} of ${amountOf(limit, limit.max)}.`;
-
-const optionName = ({ name }: LimitReached): string =>
-  name === 'maxCostMicros' ? 'maxCostUsd' : name;
+  `${optionOfLimit(limit.name)} is reached: ${amountOf(limit, limit.used)} of ${amountOf(limit, limit.max)}.`;
 
 const amountOf = ({ name }: LimitReached, amount: number): string =>
   name === 'maxCostMicros' ? formatUsd(amount / 1_000_000) : formatCount(amount);
@@ -194,5 +191,5 @@ export function raisedBudget(limit: LimitReached, typed: string): Budget | null 
   const amount = Number(typed.trim().replace(/^\$/, ''));
   const max = limit.name === 'maxCostMicros' ? limit.max / 1_000_000 : limit.max;
   if (typed.trim() === '' || !Number.isFinite(amount) || amount <= max) return null;
-  return { [optionName(limit)]: amount };
+  return { [optionOfLimit(limit.name)]: amount };
 }

@@ -36,6 +36,10 @@ async function main(): Promise<void> {
   process.on('SIGINT', () => interrupts.press('Ctrl-C'));
   process.on('SIGTERM', () => interrupts.drain());
 
+  // When nothing is left to wait for, Node ends the process, and by itself with 0: that would say "completed".
+  process.exitCode = exitCodes.failed;
+  process.once('beforeExit', () => reportStandstill(terminal));
+
   let code: number = exitCodes.failed;
   const program = createProgram({
     version: ownVersion(),
@@ -72,6 +76,13 @@ function report(error: unknown, terminal: Terminal): number {
   terminal.say(`${terminal.paint('bad', 'error:')} ${showProse(reason)}`);
   if (wantsJson()) terminal.write(exitLine({ code, reason, result: null, pending: [] }));
   return code;
+}
+
+/** Some promise never settles, and nothing is there that could settle it. */
+function reportStandstill(terminal: Terminal): void {
+  const culprit = process.argv.includes('--tools') ? 'The tools file or a tool' : 'Something';
+  const reason = `${culprit} waits for what never comes. The command was not carried out to its end.`;
+  process.exitCode = report(new PawlError('internal', reason), terminal);
 }
 
 /** Commander has said it on stderr. */

@@ -1,4 +1,5 @@
 /** A run's events as lines for people. Foreign text is made visible here; nothing is printed. */
+import { optionOfLimit } from '../core/budget.ts';
 import type { Failure } from '../core/failure.ts';
 import { allInputTokens } from '../core/reply.ts';
 import type { RunEvent } from '../core/run-event.ts';
@@ -38,7 +39,11 @@ export function linesOf(event: RunEvent, paint: Paint): readonly string[] {
     case 'tool.settled':
       return settledLines(event, paint);
     case 'limit.near':
-      return [detail(paint('warn', `! close to ${event.limit.name}: ${amounts(event.limit)}`))];
+      return [
+        detail(
+          paint('warn', `! close to ${optionOfLimit(event.limit.name)}: ${amounts(event.limit)}`),
+        ),
+      ];
     default:
       return [];
   }

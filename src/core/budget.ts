@@ -1,7 +1,7 @@
 import { invalidInput } from './errors.ts';
 import type { ErrorCode } from './failure.ts';
 import { isJsonObject } from './json.ts';
-import { microsOfUsd } from './price.ts';
+import { microsOfUsd, usdOfMicros } from './price.ts';
 
 /**
  * Hard limits of one run. A limit that is left out does not exist, but for the three with a default.
@@ -134,23 +134,44 @@ export function codeOfLimit(name: LimitName): ErrorCode {
   }
 }
 
-const unitOf: { readonly [Name in LimitName]: string } = {
-  maxTurns: 'model calls',
+/** The limit as people set it: costs are counted in micro-dollars and set in dollars. */
+export const optionOfLimit = (name: LimitName): string =>
+  name === 'maxCostMicros' ? 'maxCostUsd' : name;
+
+/** One sentence for people: which limit, with its numbers. */
+export const describeLimit = (limit: LimitReached): string =>
+  `The limit ${optionOfLimit(limit.name)} was reached: ${amountsOf(limit)}.`;
+
+function amountsOf({ name, used, max }: LimitReached): string {
+  switch (name) {
+    case 'maxTurns':
+      return `${Math.min(used, max)} of ${max} model calls were made`;
+    case 'maxToolCalls':
+      return `${Math.min(used, max)} of ${max} tool calls were made`;
+    case 'maxActiveMs':
+      return `${used} of ${max} ms were used`;
+    case 'maxRepeats':
+      return `${used} of ${max} identical calls in a row`;
+    case 'maxMalformedReplies':
+      return `${used} of ${max} malformed replies in a row`;
+    case 'maxContinuations':
+      return `${used} of ${max} continuations of one reply`;
+    case 'maxReplyTokens':
+      return `${used} of ${max} tokens in one reply`;
+    case 'maxCostMicros':
+      return takenOf(`$${usdOfMicros(used)} of $${usdOfMicros(max)}`, used > max);
+    default:
+      return takenOf(`${used} of ${max} ${tokensOf[name]}`, used > max);
+  }
+}
+
+/** What is taken, or would be at worst by the call that was not made. */
+const takenOf = (amounts: string, isForecast: boolean): string =>
+  isForecast ? `another call could come to ${amounts}` : amounts;
+
+const tokensOf = {
   maxInputTokens: 'input tokens',
   maxOutputTokens: 'output tokens',
   maxTotalTokens: 'tokens',
-  maxCostMicros: 'micro-dollars',
-  maxActiveMs: 'ms of active time',
-  maxToolCalls: 'tool calls',
-  maxRepeats: 'identical calls in a row',
-  maxMalformedReplies: 'malformed replies in a row',
-  maxContinuations: 'continuations of one reply',
-  maxReplyTokens: 'tokens in one reply',
   contextWindow: 'tokens in the context window',
-};
-
-/** One sentence for people: which limit, with its numbers. */
-export const describeLimit = ({ name, used, max }: LimitReached): string =>
-  used > max
-    ? `The limit ${name} was reached: another call could come to ${used} of ${max} ${unitOf[name]}.`
-    : `The limit ${name} was reached: ${used} of ${max} ${unitOf[name]}.`;
+} as const;

@@ -238,7 +238,8 @@ function withRepeatNotice(
   return results.with(-1, { ...last, content: withNotice(last.content, notice) });
 }
 
-function withNotice(content: ToolResult['content'], notice: string): ToolResult['content'] {
+/** The content of a result with something to say to the model behind it. */
+export function withNotice(content: ToolResult['content'], notice: string): ToolResult['content'] {
   if (typeof content !== 'string') return [...content, text(notice)];
   return content ? `${content}\n\n${notice}` : notice;
 }

@@ -2,7 +2,7 @@
  * Makes any transcript a valid request, and says what is wrong with one that is not.
  *
  * Repair is deterministic, idempotent and reads no clock: the same transcript gives the same bytes, so the prompt cache
- * holds. Rules: PROTOCOL of the Messages API, "every tool_use is answered in the very next message, results first".
+ * holds. Rules: the Messages API, "every tool_use is answered in the very next message, results first".
  */
 import {
   type ContentBlock,
@@ -14,7 +14,9 @@ import {
   toolUsesIn,
 } from './message.ts';
 import { isServerResult, unpairedServerBlocks, withPairedServerCalls } from './server-calls.ts';
+import { thinkingFor } from './thinking.ts';
 import { isLegalId, isLegalName, withUniqueIds } from './tool-use-ids.ts';
+import { wellFormedJson } from './well-formed-json.ts';
 
 /** What a tool use without a result is answered with. */
 const unanswered = 'Not executed: the run stopped before this call was answered.';
@@ -22,17 +24,29 @@ const unanswered = 'Not executed: the run stopped before this call was answered.
 const unexplained = 'The call failed.';
 
 /**
- * The messages as they go to a model: neighbours of one role merged, results first, each tool use under an id of its
- * own and answered exactly once, no blank text, no unsigned thinking, no block that its role may not send, no
+ * A valid history: neighbours of one role merged, results first, each tool use under an id of its own and answered
+ * exactly once, no blank text, no unsigned thinking, no lone surrogate, no block that its role may not send, no
  * server-side call that was left open.
  */
-export function repairHistory(messages: readonly Message[]): readonly Message[] {
-  const cleaned = messages
-    .map(({ role, content }): Message => ({ role, content: content.filter(canBeSentBy(role)) }))
-    .filter(({ content }) => content.length > 0);
-  const answered = mergeNeighbours(answerAll(withUniqueIds(mergeNeighbours(cleaned))));
-  return mergeNeighbours(withPairedServerCalls(answered));
+export const repairHistory = (messages: readonly Message[]): readonly Message[] =>
+  repair(messages, mergeNeighbours);
+
+/** The repaired messages as they go to this model: without the thinking of others, a paused turn as it was paused. */
+export const requestHistory = (messages: readonly Message[], model: string): readonly Message[] =>
+  repair(thinkingFor(model, messages), mergeBeforeEnd);
+
+type Merge = (messages: readonly Message[]) => readonly Message[];
+
+function repair(messages: readonly Message[], merge: Merge): readonly Message[] {
+  const cleaned = messages.map(clean).filter(({ content }) => content.length > 0);
+  const answered = merge(answerAll(withUniqueIds(merge(cleaned))));
+  return merge(withPairedServerCalls(answered));
 }
+
+const clean = ({ role, content }: Message): Message => ({
+  role,
+  content: wellFormedJson(content).filter(canBeSentBy(role)),
+});
 
 const canBeSentBy =
   (role: Message['role']) =>
@@ -64,6 +78,17 @@ export function mergeNeighbours(messages: readonly Message[]): readonly Message[
     } else merged.push(message);
   }
   return merged;
+}
+
+/**
+ * An API takes a paused turn up again when the last message is the one that it paused. After several pauses in a row
+ * the model's messages at the end therefore stay apart.
+ */
+function mergeBeforeEnd(messages: readonly Message[]): readonly Message[] {
+  const end = messages.findLastIndex(({ role }) => role === 'user') + 1;
+  const paused = messages.slice(end);
+  if (paused.some((message) => toolUsesIn(message).length > 0)) return mergeNeighbours(messages);
+  return [...mergeNeighbours(messages.slice(0, end)), ...paused];
 }
 
 const joined = ({ role, content }: Message, next: Message): Message => ({
@@ -183,6 +208,9 @@ function problemsAt(
     ...(message.content.every(canBeSentBy(message.role))
       ? []
       : [`it holds a block that role ${message.role} may not send`]),
+    ...(wellFormedJson(message.content) === message.content
+      ? []
+      : ['a text of it has a lone surrogate']),
     ...(message.content.every(isSendableResult) ? [] : ['a result holds what no result may hold']),
     ...pairingProblems(toolUsesIn(before), message),
     ...(index === messages.length - 1

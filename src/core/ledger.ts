@@ -68,10 +68,13 @@ export function limitPassedBy(ledger: Ledger, amount: Amount): LimitReached | nu
   return null;
 }
 
-/** Limits of which at least this share is used, most used first. For warnings before the end. */
+/**
+ * Limits of which at least this share is used, most used first. For warnings before the end. What is only set aside
+ * does not count: a reservation takes all the room there is, whatever the call will use of it.
+ */
 export function limitsNear(ledger: Ledger, share: number): readonly LimitReached[] {
   const used: readonly (readonly [LimitName & keyof Limits, number])[] = [
-    ...fitsOf(committed(ledger)),
+    ...fitsOf(add(ledger.spent, ledger.uncertain)),
     ['maxActiveMs', ledger.activeMs],
     ['maxToolCalls', totalToolCalls(ledger)],
   ];

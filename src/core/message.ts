@@ -13,11 +13,18 @@ export interface ThinkingBlock {
   readonly type: 'thinking';
   readonly thinking: string;
   readonly signature: string;
+  /**
+   * Id of the model that thought it, in a run's transcript; no request holds it. A request to another model leaves the
+   * block out. Without it, the block goes to every model.
+   */
+  readonly model?: string;
 }
 
 export interface RedactedThinkingBlock {
   readonly type: 'redacted_thinking';
   readonly data: string;
+  /** As in `ThinkingBlock`. */
+  readonly model?: string;
 }
 
 /** The model's request to run a tool. `input` is always an object; `id` is unique in a transcript. */

@@ -20,8 +20,9 @@ import {
   type StopReason,
 } from './reply.ts';
 import { isCut } from './routing.ts';
-import { modelOf, type RunContext, toolNamed } from './run-context.ts';
+import { goneTokens, modelOf, type RunContext, toolNamed } from './run-context.ts';
 import { reservationFor, wrapUpNotice } from './spending.ts';
+import { thinkingOf } from './thinking.ts';
 import { takeId } from './tool-use-ids.ts';
 
 type Change = Partial<RunContext>;
@@ -78,11 +79,11 @@ export const planAgain = (
 
 export function takeReply(context: RunContext, reply: ModelReply): Change {
   const isRefused = reply.stopReason === 'refusal';
-  const content = isRefused ? [] : withUniqueIds(context.messages, withoutBlanks(reply.content));
+  const content = isRefused ? [] : ownContent(context, reply);
   const messages: readonly Message[] =
     content.length > 0 ? [...context.messages, { role: 'assistant', content }] : context.messages;
   return {
-    ...settled(context, reply),
+    ...settled(context, reply, messages),
     messages,
     plan: firstAttempt,
     cutCalls: 0,
@@ -102,18 +103,23 @@ export function takeReply(context: RunContext, reply: ModelReply): Change {
   };
 }
 
-function settled(context: RunContext, { usage }: ModelReply): Change {
+const ownContent = (context: RunContext, { content }: ModelReply): readonly ContentBlock[] =>
+  thinkingOf(modelOf(context).id, withUniqueIds(context.messages, withoutBlanks(content)));
+
+function settled(context: RunContext, { usage }: ModelReply, messages: readonly Message[]): Change {
+  const { settings } = context;
   const inputTokens = allInputTokens(usage);
+  const addedTokens = goneTokens(settings, messages) - goneTokens(settings, context.messages);
   // No request has no input: the reply reports no usage, so every bound stays the most that it may have been.
   if (inputTokens === 0) {
     return {
-      contextTokens: context.contextTokens + context.replyCap,
+      contextTokens: context.contextTokens + context.replyCap + addedTokens,
       ledger: ledgers.charge(context.ledger, reservation),
     };
   }
   return {
     usage: addUsage(context.usage, usage),
-    contextTokens: inputTokens + usage.outputTokens,
+    contextTokens: inputTokens + usage.outputTokens + addedTokens,
     countedBy: context.plan.model,
     ledger: ledgers.settle(context.ledger, reservation, {
       turns: 1,
@@ -154,12 +160,32 @@ function repeatsIn(
 }
 
 /** A cut text is taken up by a plain wish of the user; after other cuts the transcript itself says how to go on. */
-export const askToGoOn = ({ steered, stopReason, cutCalls }: RunContext): Change => ({
-  steered:
-    isTextCut(stopReason) && cutCalls === 0
-      ? [...steered, text('Please continue where you stopped.')]
-      : steered,
+export const askToGoOn = (context: RunContext): Change => ({
+  steered: isCutInText(context) ? [...context.steered, text(wishToGoOn)] : context.steered,
 });
+
+const wishToGoOn = 'Please continue where you stopped.';
+
+const isCutInText = ({ stopReason, cutCalls }: RunContext): boolean =>
+  isTextCut(stopReason) && cutCalls === 0;
+
+/**
+ * Puts what was steered into the transcript of a run that ends before another model call: it was accepted, so a
+ * follow-up has to find it. The run's own wish to go on is left out, since the run does not.
+ */
+export function joinSteered(context: RunContext): Change {
+  const { steered, messages, contextTokens } = context;
+  const wish = isCutInText(context) && context.continuations > 0 ? steered.findIndex(isWish) : -1;
+  const said = steered.filter((_, index) => index !== wish);
+  if (said.length === 0) return { steered: [] };
+  return {
+    steered: [],
+    messages: withUserBlocks(messages, said),
+    contextTokens: contextTokens + tokensAtMost(said),
+  };
+}
+
+const isWish = (block: ContentBlock): boolean => block.type === 'text' && block.text === wishToGoOn;
 
 const isTextCut = (reason: StopReason | null): boolean =>
   reason === 'max_tokens' || reason === 'model_context_window_exceeded';

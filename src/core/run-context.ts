@@ -1,5 +1,6 @@
 import type { LimitName, LimitReached, Limits } from './budget.ts';
 import type { Failure } from './failure.ts';
+import { goneToolTokens } from './gone-tools.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import { type ContentBlock, type Message, tokensAtMost } from './message.ts';
 import type { Price } from './price.ts';
@@ -150,8 +151,15 @@ export const startContext = ({ settings, limits, messages, carried }: RunInput):
   ...carried,
 });
 
-export const bytesBound = ({ prefixTokens }: RunSettings, messages: readonly Message[]): number =>
-  messages.reduce((sum, { content }) => sum + tokensAtMost(content), prefixTokens);
+export const bytesBound = (settings: RunSettings, messages: readonly Message[]): number =>
+  messages.reduce(
+    (sum, { content }) => sum + tokensAtMost(content),
+    settings.prefixTokens + goneTokens(settings, messages),
+  );
+
+/** Most tokens of what stands in for tools that the transcript names, when the run has none. */
+export const goneTokens = ({ tools }: RunSettings, messages: readonly Message[]): number =>
+  tools.length > 0 ? 0 : goneToolTokens(messages);
 
 export const modelOf = ({ settings, plan }: RunContext): ModelSettings =>
   settings.models[plan.model] ?? settings.models[0];

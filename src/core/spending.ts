@@ -106,7 +106,7 @@ export const windowReached = (context: RunContext): LimitReached => {
   return { name: 'contextWindow', used, max: modelOf(context).contextWindow ?? used };
 };
 
-/** Limits that are nearly reached and were not warned about yet. */
+/** Limits that are nearly used up and were not warned about yet. */
 export const newWarnings = (context: RunContext): readonly LimitReached[] =>
   limitsNear(context.ledger, warnAtShare).filter(({ name }) => !context.warned.includes(name));
 

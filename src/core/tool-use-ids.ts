@@ -12,7 +12,7 @@ export const isLegalName = (name: string): boolean => legalName(name) === name;
  * The name in a form that every API takes. Only for requests: what a model calls a tool is looked up as it was written,
  * so that no other name ever becomes that of a tool.
  */
-const legalName = (name: string): string =>
+export const legalName = (name: string): string =>
   name.slice(0, 128).replace(/[^a-zA-Z0-9_-]/g, '_') || 'unnamed';
 
 /** A legal id that is not taken yet: the given one, if it is. Takes it. */

@@ -7,6 +7,7 @@ import {
 } from '../core/json.ts';
 import { type ContentBlock, invalidJsonKey, type OtherBlock } from '../core/message.ts';
 import { toWellFormed } from '../core/well-formed.ts';
+import { wellFormedJson } from '../core/well-formed-json.ts';
 
 type Input = JsonObject;
 
@@ -18,7 +19,7 @@ export function readBlock(raw: unknown): ContentBlock | null {
   if (!isJsonObject(raw) || typeof raw.type !== 'string') return null;
   const { input, ...rest } = raw;
   if (isTooDeep(rest)) return null;
-  const fields = wellFormed(rest) as JsonObject;
+  const fields = wellFormedJson(rest);
   const { type } = raw;
   switch (type) {
     case 'text':
@@ -46,12 +47,12 @@ export function parseInput(text: string): Input {
   if (text.trim() === '') return {};
   const parsed = parseJson(text);
   const isUsable = parsed.ok && isJsonObject(parsed.value) && !isTooDeep(parsed.value);
-  return isUsable ? (wellFormed(parsed.value) as Input) : invalidInput(text);
+  return isUsable ? wellFormedJson(parsed.value as Input) : invalidInput(text);
 }
 
 function toInput(value: Json | undefined): Input {
   if (value === undefined) return {};
-  if (isJsonObject(value) && !isTooDeep(value)) return wellFormed(value) as Input;
+  if (isJsonObject(value) && !isTooDeep(value)) return wellFormedJson(value);
   return invalidInput(canonicalJson(value));
 }
 
@@ -75,14 +76,4 @@ function isTooDeep(root: Json): boolean {
     for (const child of Object.values(value)) todo.push([child, depth + 1]);
   }
   return false;
-}
-
-/** `Object.fromEntries` keeps a `__proto__` key as the plain data that it is. */
-function wellFormed(value: Json): Json {
-  if (typeof value === 'string') return toWellFormed(value);
-  if (Array.isArray(value)) return value.map(wellFormed);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, child]) => [toWellFormed(key), wellFormed(child)]),
-  );
 }

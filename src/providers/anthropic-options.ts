@@ -36,7 +36,7 @@ export interface AnthropicOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** More fields of each request's body. They replace none of those made here. */
   readonly extraBody?: JsonObject;
-  /** Longest time in which nothing of a stream arrives, in ms. Default: 60,000. */
+  /** Longest time in which nothing of a stream arrives, its headers included, in ms. Default: 60,000. */
   readonly streamIdleMs?: number;
   /** Longest time of a whole request, in ms. Default: 600,000. */
   readonly timeoutMs?: number;

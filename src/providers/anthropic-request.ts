@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import { type ContentBlock, isBlank, type Message } from '../core/message.ts';
+import { isThinking } from '../core/thinking.ts';
 import {
   type CachedParts,
   type Caching,
@@ -115,18 +116,30 @@ function toolChoice({ toolChoice: choice }: ModelRequest, settings: RequestSetti
   };
 }
 
-/** The API refuses a budget together with a forced tool, and one that leaves no room for the answer. */
+/**
+ * The API refuses a budget together with a forced tool, one that leaves no room for the answer, and one in the middle
+ * of a turn that did not begin with thinking.
+ */
 function thinkingField(
-  { toolChoice: choice, maxTokens }: ModelRequest,
+  { toolChoice: choice, maxTokens, messages }: ModelRequest,
   thinking: Thinking | undefined,
 ): JsonObject {
   if (thinking === undefined) return {};
   if (thinking.type !== 'enabled') return { thinking: { type: thinking.type } };
   const isForced = choice === 'any' || typeof choice === 'object';
   const budget = fittingBudget(thinking.budgetTokens, maxTokens);
-  return isForced || budget === null
+  return isForced || budget === null || goesOnUnthought(messages)
     ? {}
     : { thinking: { type: 'enabled', budget_tokens: budget } };
+}
+
+/** A turn of the model goes on while a user says nothing but results. Another model's thinking is left out of it. */
+function goesOnUnthought(messages: readonly Message[]): boolean {
+  const before = messages.findLastIndex(
+    ({ role, content }) => role === 'user' && !content.some(({ type }) => type === 'tool_result'),
+  );
+  const [first] = messages[before + 1]?.content ?? [];
+  return first !== undefined && !isThinking(first);
 }
 
 /** Shrinks a budget that does not fit to leave room for an answer; null when too little is left to think with. */

@@ -2,6 +2,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type { JsonObject } from '../core/json.ts';
 import { type KnownModel, knownModel } from '../core/prices.ts';
 import type { ModelReply } from '../core/reply.ts';
+import { wellFormedJson } from '../core/well-formed-json.ts';
 import { requestFailure } from './anthropic-errors.ts';
 import { type AnthropicOptions, checkOptions } from './anthropic-options.ts';
 import { type RequestSettings, requestBody } from './anthropic-request.ts';
@@ -63,7 +64,7 @@ function connect(model: string, options: AnthropicOptions): Connection {
   return {
     client: clientOf(options),
     headers: headersOf(options),
-    settings: { ...options, model, caching, serverTools, extraBody },
+    settings: wellFormedJson({ ...options, model, caching, serverTools, extraBody }),
     streamIdleMs: options.streamIdleMs ?? defaultStreamIdleMs,
     timeoutMs,
   };
@@ -118,7 +119,13 @@ async function exchange(
   onDelta: ModelCallOptions['onDelta'],
 ): Promise<ModelReply> {
   const { settings, streamIdleMs } = connection;
-  const response = await send(connection, requestBody(request, settings), watch.signal);
+  // Without streaming the headers come with the answer, so silence before them means nothing.
+  const onSent = (): void => {
+    if (request.streams)
+      watch.expectSignOfLife(streamIdleMs, () => fellSilent(streamIdleMs, false));
+  };
+  const response = await send(connection, requestBody(request, settings), watch.signal, onSent);
+  watch.bearSilence();
   return readResponse(response, {
     model: settings.model,
     streams: request.streams,
@@ -126,7 +133,7 @@ async function exchange(
       if (!watch.signal.aborted) onDelta(delta);
     },
     onWait: (hasEvents) =>
-      watch.expectSignOfLife(streamIdleMs, () => fellSilent(streamIdleMs, hasEvents)),
+      watch.expectSignOfLife(streamIdleMs, () => fellSilent(streamIdleMs, !hasEvents)),
   });
 }
 
@@ -134,6 +141,7 @@ async function send(
   { client: getClient, headers, timeoutMs }: Connection,
   body: JsonObject,
   signal: AbortSignal,
+  onSent: () => void,
 ): Promise<Response> {
   const secrets = [...headers.values()];
   try {
@@ -143,7 +151,9 @@ async function send(
     // The SDK's types can't know the fields and blocks that are newer than they are.
     const params = body as unknown as Anthropic.MessageCreateParams;
     const options = { signal, headers, maxRetries: 0, timeout: timeoutMs };
-    return await client.messages.create(params, options).asResponse();
+    const response = client.messages.create(params, options).asResponse();
+    onSent();
+    return await response;
   } catch (error) {
     throw requestFailure(error, { nowMs: Date.now(), secrets });
   }
@@ -155,9 +165,10 @@ const tookTooLong = (timeoutMs: number): ProviderError =>
     mayHaveBilled: true,
   });
 
-const fellSilent = (streamIdleMs: number, hasEvents: boolean): ProviderError =>
+/** A server that sends no headers may be dead: asking it without streaming would only wait longer. */
+const fellSilent = (streamIdleMs: number, isStreamTrouble: boolean): ProviderError =>
   new ProviderError('stream_timeout', `The stream was silent for ${streamIdleMs} ms.`, {
     isRetryable: true,
     mayHaveBilled: true,
-    isStreamTrouble: !hasEvents,
+    isStreamTrouble,
   });

@@ -6,6 +6,8 @@ export interface CallWatch {
   readonly ended: Promise<never>;
   /** From now on the call ends with this failure unless it is told again within `ms`. */
   readonly expectSignOfLife: (ms: number, failure: () => unknown) => void;
+  /** From now on silence is no failure. */
+  readonly bearSilence: () => void;
   /** Takes the listener and the timers away. */
   readonly dispose: () => void;
 }
@@ -35,6 +37,7 @@ export function watchCall(
       // Events that were read already may still be worked on when the call has ended.
       if (!isOver) silence = setTimeout(() => end(failure()), ms);
     },
+    bearSilence: () => clearTimeout(silence),
     dispose: () => {
       isOver = true;
       signal.removeEventListener('abort', onAbort);

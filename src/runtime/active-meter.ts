@@ -4,6 +4,8 @@ export interface ActiveMeter {
   end(): void;
   /** Active time so far, in whole milliseconds. */
   read(): number;
+  /** The limit has changed: what runs is held to the new one. */
+  heedLimit(): void;
 }
 
 const longestTimerMs = 2 ** 31 - 1;
@@ -23,12 +25,16 @@ export function activeMeter(options: {
   const read = (): number => Math.ceil(total + (running > 0 ? options.now() - since : 0));
   const leftMs = (): number => (options.limitMs() ?? Number.POSITIVE_INFINITY) - read();
   const arm = (): void => {
+    clearTimeout(timer);
     const waitMs = Math.min(Math.max(1, leftMs()), longestTimerMs);
     if (options.limitMs() !== null) timer = setTimeout(ring, waitMs);
   };
   const ring = (): void => (leftMs() <= 0 ? options.ranOut(read()) : arm());
   return {
     read,
+    heedLimit() {
+      if (running > 0) arm();
+    },
     begin() {
       running += 1;
       if (running > 1) return;

@@ -1,6 +1,7 @@
 /** What an agent's options become: the bodies behind its machine, and the input of a run. */
 import { randomUUID } from 'node:crypto';
 import { limitsOf } from '../core/budget.ts';
+import { copyJson } from '../core/copy-json.ts';
 import { repairHistory } from '../core/history.ts';
 import { microsOfUsd } from '../core/price.ts';
 import { redactor } from '../core/redact.ts';
@@ -37,6 +38,7 @@ export function partsOf(options: AgentOptions): AgentParts {
     streams: options.streams ?? true,
     permissions,
     maxOutputChars: options.maxOutputChars ?? 50_000,
+    toolConcurrency: options.toolConcurrency ?? 8,
     compact: options.compaction?.compact ?? null,
     redactor: redactor(options.secrets ?? []),
     onEvent: options.onEvent ?? null,
@@ -59,7 +61,7 @@ export function inputOf(
   const settings = settingsOf(options, parts, { runId, onLimit });
   checkPriced(limits, settings.models, budget?.maxCostUsd ?? options.budget?.maxCostUsd);
   // Repaired here already: what repair adds to a request would be missing in the bound on its tokens.
-  const messages = repairHistory([...history, { role: 'user', content }]);
+  const messages = repairHistory([...copyJson(history), { role: 'user', content }]);
   return { settings, limits, messages };
 }
 

@@ -3,6 +3,7 @@ import { agentLoop } from '../../machines/agent-loop.ts';
 import type { Compaction } from '../../machines/agent-loop-events.ts';
 import { modelCall } from '../../machines/model-call.ts';
 import { toolCall } from '../../machines/tool-call.ts';
+import { copyJson } from '../core/copy-json.ts';
 import { PawlError } from '../core/errors.ts';
 import { type HistoryProblem, historyProblems, repairHistory } from '../core/history.ts';
 import type { Message } from '../core/message.ts';
@@ -10,6 +11,7 @@ import type { AgentParts } from './agent-parts.ts';
 import { type EffectArgs, effect, type Unmetered, until } from './effect.ts';
 import { attemptEffect } from './model-effect.ts';
 import { plainContext } from './plain-context.ts';
+import { openPlainRun } from './plain-run.ts';
 import { contextOf } from './services.ts';
 import { acquireSlot, checkPermission, runTool, validateInput } from './tool-effects.ts';
 
@@ -31,7 +33,7 @@ export function agentMachine(parts: AgentParts): AgentMachine {
     }),
   );
   const actors = { modelCall: model, toolCall: tool, compact: compactEffect(parts) };
-  return plainContext(agentLoop.provide({ actors }));
+  return plainContext(agentLoop.provide({ actors }), (run) => openPlainRun(parts, run));
 }
 
 const compactEffect = (parts: AgentParts) =>
@@ -44,7 +46,8 @@ async function compact(
 ): Promise<Unmetered<Compaction>> {
   const { messages } = contextOf(self);
   if (parts.compact === null) return { messages };
-  const shorter = repairHistory(await parts.compact({ messages: repairHistory(messages), signal }));
+  const copies = copyJson(repairHistory(messages));
+  const shorter = copyJson(repairHistory(await parts.compact({ messages: copies, signal })));
   const [problem] = [...historyProblems(shorter), ...wrongEnd(messages, shorter)];
   if (shorter.length > 0 && !problem) return { messages: shorter };
   throw new PawlError(

@@ -41,7 +41,11 @@ export interface AgentOptions {
   readonly store?: Store;
   /** Texts that must not appear in events and error texts: keys, passwords. The model and the tools still see them. */
   readonly secrets?: readonly string[];
-  /** Sees the events of all runs, also of those that plain `createActor` started. What it throws becomes a warning. */
+  /**
+   * Sees the events of all runs. What it throws, or rejects with, becomes a warning. A run that plain `createActor` or
+   * `invoke` started tells the same, but for two things: one that ends before its first step (its budget allows no
+   * model call) tells nothing, and the end of one that was stopped, or whose actor broke, is not told.
+   */
   readonly onEvent?: (event: RunEvent) => void;
 }
 

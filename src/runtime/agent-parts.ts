@@ -23,6 +23,8 @@ export interface AgentParts {
   readonly streams: boolean;
   readonly permissions: Permissions;
   readonly maxOutputChars: number;
+  /** Most tool calls at once in one run. */
+  readonly toolConcurrency: number;
   readonly compact: Compact | null;
   readonly redactor: Redactor;
   readonly onEvent: ((event: RunEvent) => void) | null;

@@ -69,7 +69,7 @@ export function createAgent(options: AgentOptions): Agent {
   const machine = agentMachine(parts);
   const store = options.store ?? memoryStore({ keepsEnded: false });
   const commits = groupCommit(store);
-  const toolConcurrency = options.toolConcurrency ?? 8;
+  const { toolConcurrency } = parts;
   const keeper = createKeeper(store, newOwner(), parts.now);
   const live = new Map<string, Run>();
   const ended = recentIds(10_000);

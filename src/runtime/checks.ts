@@ -2,11 +2,13 @@
 
 import { blocksIn } from '../../machines/received.ts';
 import { blockProblem, messageProblem } from '../core/block-shape.ts';
+import { copyJson } from '../core/copy-json.ts';
 import { invalidInput } from '../core/errors.ts';
 import { historyProblems, repairHistory } from '../core/history.ts';
 import { type ContentBlock, isBlank, type Message, text } from '../core/message.ts';
 import type { Prompt } from './agent-options.ts';
 
+/** The blocks of a prompt, as a copy: what the caller does with its own afterwards changes no run. */
 export function checkPrompt(prompt: Prompt, field = 'prompt'): readonly ContentBlock[] {
   const content = typeof prompt === 'string' ? [text(prompt)] : prompt;
   if (!Array.isArray(content)) throw invalidInput(field, notBlank, prompt);
@@ -17,7 +19,7 @@ export function checkPrompt(prompt: Prompt, field = 'prompt'): readonly ContentB
       throw invalidInput(`${field}[${index}].type`, 'that of a block a user may say', block.type);
     }
   }
-  if (content.some(saysSomething)) return content;
+  if (content.some(saysSomething)) return copyJson(content);
   throw invalidInput(field, notBlank, prompt);
 }
 

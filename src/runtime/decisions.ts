@@ -1,11 +1,13 @@
 /** What a person decides about calls that wait, from a run's handle to its machine. */
 import { isApprovable, openCall } from '../core/call-steps.ts';
+import { copyJson } from '../core/copy-json.ts';
 import { PawlError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import { toolUsesIn } from '../core/message.ts';
 import type { RunContext } from '../core/run-context.ts';
 import type { Wait } from '../core/tool-call.ts';
 import type { AgentParts } from './agent-parts.ts';
+import { parseInTime } from './in-time.ts';
 import { finished, type LiveRun } from './live-run.ts';
 import type { PendingCall, Run } from './run.ts';
 import { checkApproval, checkCallId, checkDenial, checkSettlement } from './run-checks.ts';
@@ -21,7 +23,7 @@ export function decisionsFor(
   return {
     async approve(callId, options = {}) {
       checkApproval(callId, options);
-      const { input } = options;
+      const input = copyJson(options.input);
       const waits = waitOf(live, callId, 'approval');
       const argumentsHash = options.argumentsHash ?? hashIn(waits);
       if (input !== undefined) await checkEdit(parts, live.contextNow(), callId, input);
@@ -51,7 +53,9 @@ export function decisionsFor(
 export function pendingCalls(context: RunContext): readonly PendingCall[] {
   const uses = new Map(toolUsesIn(context.messages.at(-1)).map((use) => [use.id, use]));
   return context.calls.flatMap(({ id, name, waits, result }) =>
-    waits && !result ? [{ callId: id, name, input: uses.get(id)?.input ?? null, waits }] : [],
+    waits && !result
+      ? [{ callId: id, name, input: copyJson(uses.get(id)?.input ?? null), waits: { ...waits } }]
+      : [],
   );
 }
 
@@ -71,13 +75,14 @@ async function checkEdit(
   input: Json,
 ): Promise<void> {
   const name = openCall(context, callId)?.name ?? '';
-  const parsed = await tools.get(name)?.parse(input);
-  if (parsed?.ok === false) {
-    throw new PawlError(
-      'invalid_tool_input',
-      `The input given for call "${callId}" does not fit ${name}: ${parsed.problem}`,
-    );
-  }
+  const tool = tools.get(name);
+  if (!tool) return;
+  const parsed = await parseInTime(tool, input, new AbortController().signal);
+  if (parsed.ok) return;
+  throw new PawlError(
+    'invalid_tool_input',
+    `The input given for call "${callId}" does not fit ${name}: ${parsed.problem}`,
+  );
 }
 
 const staleApproval = (callId: string): PawlError =>

@@ -1,13 +1,13 @@
-import type { AnyActorRef } from 'xstate';
 import { redactEvents } from '../core/redact.ts';
-import type { RunEvent, UnaddressedEvent } from '../core/run-event.ts';
+import type { RunEvent } from '../core/run-event.ts';
 import { describeThrown } from '../core/stringify.ts';
 import type { AgentParts } from './agent-parts.ts';
-import { contextOf, runOf, servicesOf, useServices } from './services.ts';
+import type { Emit } from './services.ts';
 
-export type Emit = (event: UnaddressedEvent) => void;
-
-/** Puts the run's id on its events, takes secrets out, and tells `listen` and whoever watches the whole agent. */
+/**
+ * Puts the run's id on copies of its events, takes secrets out, and tells `listen` and whoever watches the whole agent.
+ * What they do with an event changes nothing in the run.
+ */
 export function emitterFor(
   { redactor, onEvent }: AgentParts,
   runId: string,
@@ -20,20 +20,15 @@ export function emitterFor(
   });
 }
 
-/** Whoever watches must not be able to break what it watches. */
-function tellListener(onEvent: (event: RunEvent) => void, event: RunEvent): void {
-  try {
-    onEvent(event);
-  } catch (error) {
+/** Whoever watches must not be able to break what it watches, at once or later. */
+function tellListener(onEvent: (event: RunEvent) => unknown, event: RunEvent): void {
+  const warn = (error: unknown): void => {
     process.emitWarning(`onEvent threw at ${event.type}: ${describeThrown(error)}`, 'PawlWarning');
+  };
+  try {
+    const told = onEvent(event);
+    if (typeof told === 'object' && told !== null) void Promise.resolve(told).catch(warn);
+  } catch (error) {
+    warn(error);
   }
-}
-
-/** How an effect tells what it does: to the run that `actor` belongs to, also to one that plain XState started. */
-export function emitFrom(parts: AgentParts, actor: AnyActorRef): Emit {
-  const services = servicesOf(actor);
-  if (services.emit) return services.emit;
-  const emit = emitterFor(parts, contextOf(actor).settings.runId);
-  useServices(runOf(actor), { ...services, emit });
-  return emit;
 }

@@ -8,8 +8,10 @@ import {
 } from 'xstate';
 import type { AgentLoopEvent } from '../../machines/agent-loop-events.ts';
 import { closeCalls } from '../core/call-steps.ts';
+import { copyJson } from '../core/copy-json.ts';
 import { PawlError, toFailure } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
+import { joinSteered } from '../core/model-steps.ts';
 import type { RunContext, RunInput } from '../core/run-context.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import { describeThrown } from '../core/stringify.ts';
@@ -106,7 +108,8 @@ export function startLiveRun(options: RunOptions): LiveRun {
     stop();
     void options.keeper.leave(runId);
     const context = contextNow();
-    const answered = { ...context, ...closeCalls(context, 'The run was stopped by a failure.') };
+    const settled = { ...context, ...closeCalls(context, 'The run was stopped by a failure.') };
+    const answered = { ...settled, ...joinSteered(settled) };
     steps.note(answered);
     close('failed', answered, failure);
   };
@@ -211,7 +214,8 @@ const redacted = ({ redactor }: AgentParts, result: RunResult): RunResult => ({
   error: redactor.value(result.error),
 });
 
-const asSnapshot = (snapshot: RunSnapshot) => snapshot as unknown as Snapshot<unknown>;
+/** A copy: the caller may keep its own, and the store too. */
+const asSnapshot = (snapshot: RunSnapshot) => copyJson(snapshot) as unknown as Snapshot<unknown>;
 
 const runIdOf = (source: RunOptions['source']): string =>
   'input' in source

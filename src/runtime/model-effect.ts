@@ -1,18 +1,20 @@
 import type { AttemptInput } from '../../machines/model-call.ts';
+import { copyJson } from '../core/copy-json.ts';
 import { toFailure } from '../core/errors.ts';
-import { repairHistory } from '../core/history.ts';
+import { goneTools } from '../core/gone-tools.ts';
+import { requestHistory } from '../core/history.ts';
 import { costMicros, usdOfMicros } from '../core/price.ts';
 import type { AttemptOutcome, ModelReply } from '../core/reply.ts';
 import { delayBeforeRetryMs } from '../core/retry.ts';
 import type { ModelSettings, RunContext } from '../core/run-context.ts';
 import type { AttemptRef, UnaddressedEvent } from '../core/run-event.ts';
 import { describeThrown } from '../core/stringify.ts';
+import { wellFormedJson } from '../core/well-formed-json.ts';
 import { type Delta, type Model, type ModelRequest, ProviderError } from '../providers/provider.ts';
 import type { AgentParts } from './agent-parts.ts';
 import { checkReply } from './check-reply.ts';
 import { type EffectArgs, effect, type Unmetered } from './effect.ts';
-import { emitFrom } from './emit.ts';
-import { contextOf } from './services.ts';
+import { contextOf, servicesOf } from './services.ts';
 
 /** One request to a model, and what came of it. */
 export const attemptEffect = (parts: AgentParts) =>
@@ -26,7 +28,7 @@ async function attempt(
   const settings = context.settings.models[input.model] ?? context.settings.models[0];
   const model = modelFor(parts, settings, input.model);
   const ref: AttemptRef = { turn: input.turn, attempt: input.attempt, model: settings.id };
-  const emit = emitFrom(parts, self);
+  const { emit } = servicesOf(self);
 
   const stopped = (): void => emit({ type: 'model.stopped', ...ref });
   // Whoever hears an event may cancel the run in it: each attempt still gets one end.
@@ -38,14 +40,15 @@ async function attempt(
   try {
     emit({ type: 'model.started', ...ref });
     signal.throwIfAborted();
-    const answer = await model.call(requestFor(parts, context, input), {
+    const answer = await model.call(requestFor(parts, context, input, settings.id), {
       signal,
       onDelta: (delta) => {
         if (!signal.aborted) emit(deltaEvent(delta, ref));
       },
     });
     signal.throwIfAborted();
-    const reply = checkReply(answer);
+    const checked = checkReply(answer);
+    const reply = { ...checked, content: copyJson(checked.content) };
     end(repliedEvent(reply, settings, ref));
     return { kind: 'reply', reply };
   } catch (error) {
@@ -65,16 +68,22 @@ const modelFor = ({ models }: AgentParts, { id, provider }: ModelSettings, index
   models[index] ??
   models[0];
 
-function requestFor(parts: AgentParts, context: RunContext, input: AttemptInput): ModelRequest {
+function requestFor(
+  parts: AgentParts,
+  context: RunContext,
+  input: AttemptInput,
+  model: string,
+): ModelRequest {
   const isFirst = input.kind === 'turn' && input.turn === 1;
+  const messages = requestHistory(context.messages, model);
   return {
-    system: parts.system,
-    messages: repairHistory(context.messages),
-    tools: parts.toolSpecs,
+    system: wellFormedJson(parts.system),
+    messages,
+    tools: parts.toolSpecs.length > 0 ? wellFormedJson(parts.toolSpecs) : goneTools(messages),
     toolChoice: input.kind === 'wrapUp' ? 'none' : isFirst ? parts.toolChoice : 'auto',
     maxTokens: context.replyCap,
     streams: parts.streams && input.streams,
-    container: context.container,
+    container: wellFormedJson(context.container),
   };
 }
 

@@ -1,3 +1,5 @@
+import { checkText } from '../core/check.ts';
+import { copyJson } from '../core/copy-json.ts';
 import { checkPrompt } from './checks.ts';
 import { decisionsFor, pendingCalls } from './decisions.ts';
 import { type LiveRun, type RunOptions, startLiveRun } from './live-run.ts';
@@ -35,11 +37,12 @@ export function openRun(options: RunOptions): OpenRun {
       send({ type: 'budget.raised', limits: raisedLimits(budget, models) });
     },
     cancel(reason) {
+      checkText('reason', reason);
       if (live.isOver()) return;
       send({ type: 'run.cancelled', ...(reason !== undefined && { reason }) });
     },
-    snapshot: live.snapshotNow,
-    suspend: live.suspend,
+    snapshot: () => copyJson(live.snapshotNow()),
+    suspend: async () => copyJson(await live.suspend()),
   };
   return { run, live };
 }

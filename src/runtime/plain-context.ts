@@ -7,7 +7,7 @@ import type {
   Snapshot,
 } from 'xstate';
 import { checkSnapshot } from './check-snapshot.ts';
-import { noteChange } from './services.ts';
+import { heedLimits, noteChange } from './services.ts';
 
 const noContext: object = { context: {} };
 
@@ -23,14 +23,20 @@ export const noteRestored = (actor: AnyActorRef): void => {
  * A machine whose context is plain JSON and never holds actors. Keeps XState from looking for any in it: XState would
  * rewrite model output that happens to look like a reference to one, and walk the whole transcript at every save.
  *
- * It also notes every change for the run's saver, and makes a restored machine hear what XState tells only once: the
- * end of a child (its parent would wait for ever), and that it was restored, for states that report to a parent.
+ * It also notes every change for the run's saver and of its limits for its meter, and makes a restored machine hear what
+ * XState tells only once: the end of a child (its parent would wait for ever), and that it was restored, for states that
+ * report to a parent. `onStart` is called before any child starts.
  */
-export function plainContext<Machine extends AnyStateMachine>(machine: Machine): Machine {
+export function plainContext<Machine extends AnyStateMachine>(
+  machine: Machine,
+  onStart: (actor: AnyActorRef) => void = () => {},
+): Machine {
   return Object.assign(Object.create(machine) as Machine, {
     transition: (snapshot: AnyMachineSnapshot, event: AnyEventObject, scope: AnyActorScope) => {
       if (event.type !== 'xstate.stop') noteChange(scope.self, event.type);
-      return machine.transition(snapshot, event, scope);
+      const next = machine.transition(snapshot, event, scope);
+      if (limitsOf(next) !== limitsOf(snapshot)) scope.defer(() => heedLimits(scope.self));
+      return next;
     },
     getPersistedSnapshot: (snapshot: AnyMachineSnapshot, options?: unknown) => ({
       ...machine.getPersistedSnapshot({ ...snapshot, context: {} } as AnyMachineSnapshot, options),
@@ -44,13 +50,16 @@ export function plainContext<Machine extends AnyStateMachine>(machine: Machine):
       return { ...machine.restoreSnapshot(bare, scope), context };
     },
     start: (snapshot: AnyMachineSnapshot, scope: AnyActorScope) => {
+      onStart(scope.self);
       machine.start(snapshot);
       if (isRestored(scope.self)) retell(snapshot, scope);
     },
     provide: (implementations: Parameters<Machine['provide']>[0]) =>
-      plainContext(machine.provide(implementations)),
+      plainContext(machine.provide(implementations), onStart),
   });
 }
+
+const limitsOf = ({ context }: AnyMachineSnapshot): unknown => context.ledger?.limits;
 
 function retell(snapshot: AnyMachineSnapshot, { self }: AnyActorScope): void {
   for (const child of Object.values(snapshot.children) as AnyActorRef[]) {

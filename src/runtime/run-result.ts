@@ -1,4 +1,5 @@
 import { codeOfLimit, describeLimit, type LimitReached, type Limits } from '../core/budget.ts';
+import { copyJson } from '../core/copy-json.ts';
 import type { Failure } from '../core/failure.ts';
 import { repairHistory } from '../core/history.ts';
 import { add, totalToolCalls } from '../core/ledger.ts';
@@ -28,11 +29,14 @@ export interface RunResult {
   readonly error: Failure | null;
   /** The answer; what there was of it when the run did not complete. */
   readonly text: string;
-  /** The whole history: a valid start for a follow-up (`agent.start(prompt, { history: result.messages })`). */
+  /** The whole history, as a copy: a valid start for a follow-up (`agent.start(prompt, { history: result.messages })`). */
   readonly messages: readonly Message[];
   /** Tokens as the providers reported them. */
   readonly usage: Usage;
-  /** Cost of `usage` in US dollars. Null: a model has no known price. */
+  /**
+   * What the run is known to have cost, in US dollars: the cost of `usage`, and what tools spent themselves. What calls
+   * of unknown outcome may have cost is in `budget.uncertain`. Null: a model has no known price.
+   */
   readonly costUsd: number | null;
   /** The limit that ended the run. */
   readonly limit: LimitReached | null;
@@ -58,7 +62,7 @@ export function resultOf(
     reason: error?.message ?? plainReason(status),
     error,
     text: context.answer,
-    messages: repairHistory(context.messages),
+    messages: copyJson(repairHistory(context.messages)),
     usage: context.usage,
     costUsd: costUsd(context),
     limit: context.limit,

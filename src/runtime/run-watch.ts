@@ -5,7 +5,7 @@ import { toolUsesIn } from '../core/message.ts';
 import type { RunContext } from '../core/run-context.ts';
 import type { ToolEnding } from '../core/tool-call.ts';
 import type { AgentMachine } from './agent-machine.ts';
-import type { Emit } from './emit.ts';
+import type { Emit } from './services.ts';
 
 /** The state as people name it: `callModel`, `executeTools.waiting`, `paused`. */
 export function stateName(value: unknown): string {

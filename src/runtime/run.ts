@@ -10,7 +10,7 @@ import type { RunResult } from './run-result.ts';
 export interface PendingCall {
   readonly callId: string;
   readonly name: string;
-  /** The arguments as the model sent them: what an approval without `input` lets run. */
+  /** The arguments as the model sent them, as a copy: what an approval without `input` lets run. */
   readonly input: Json;
   readonly waits: Wait;
 }
@@ -45,16 +45,23 @@ export interface Run {
   ): Promise<void>;
   /** Lets an interrupted call run again. @throws like `approve` */
   retry(callId: string): Promise<void>;
-  /** Adds to the next user message, after the results. @throws PawlError `run_finished`, `invalid_input` */
+  /**
+   * Adds to the next user message, after the results. It joins the history even when the run ends before that.
+   * @throws PawlError `run_finished`, `invalid_input`
+   */
   steer(message: string | readonly ContentBlock[]): void;
-  /** Pauses before the next model call. What runs goes on to its end. */
+  /** Pauses before the next model call. What runs goes on to its end. @throws PawlError `run_finished` */
   pause(): void;
+  /** Goes on after a pause, or takes back the wish for one. @throws PawlError `run_finished` */
   resume(): void;
   /** New values for the limits that are named. @throws PawlError `run_finished`, `invalid_input` */
   raiseBudget(budget: Budget): void;
-  /** Stops everything, answers open calls, and ends as `cancelled`. Does nothing to a run that has ended. */
+  /**
+   * Stops everything, answers open calls, and ends as `cancelled`. Does nothing to a run that has ended.
+   * @throws PawlError `invalid_input`
+   */
   cancel(reason?: string): void;
-  /** The run at this moment, as plain JSON: for `agent.resume`, or `createActor(agent.machine, { snapshot })`. */
+  /** The run at this moment, as plain JSON and a copy: for `agent.resume`, or `createActor(agent.machine, { snapshot })`. */
   snapshot(): RunSnapshot;
   /** Stops the run as a crash would, after saving it. What was running comes back as of unknown outcome. */
   suspend(): Promise<RunSnapshot>;

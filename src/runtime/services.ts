@@ -3,7 +3,9 @@ import type { AnyActorRef } from 'xstate';
 import type { RunContext } from '../core/run-context.ts';
 import type { UnaddressedEvent } from '../core/run-event.ts';
 import { type ActiveMeter, activeMeter } from './active-meter.ts';
-import { createSlots, type Slots } from './slots.ts';
+import type { Slots } from './slots.ts';
+
+export type Emit = (event: UnaddressedEvent) => void;
 
 export interface RunServices {
   readonly meter: ActiveMeter;
@@ -12,8 +14,8 @@ export interface RunServices {
   readonly saved: () => Promise<void>;
   /** Something in the run changed and has to be saved. */
   readonly noteChange: (cause?: string) => void;
-  /** Null: nobody has asked for this run's events yet. */
-  readonly emit: ((event: UnaddressedEvent) => void) | null;
+  /** How the run, and each effect in it, tells what it does. */
+  readonly emit: Emit;
 }
 
 const services = new WeakMap<AnyActorRef, RunServices>();
@@ -22,8 +24,10 @@ export const useServices = (run: AnyActorRef, own: RunServices): void => {
   services.set(run, own);
 };
 
+export const hasServices = (run: AnyActorRef): boolean => services.has(run);
+
 /** The run that an actor works for: the nearest agent loop above it, or itself. */
-export function runOf(actor: AnyActorRef): AnyActorRef {
+function runOf(actor: AnyActorRef): AnyActorRef {
   for (let ref: AnyActorRef | undefined = actor; ref; ref = ref._parent) {
     if (isAgentLoop(ref)) return ref;
   }
@@ -34,23 +38,12 @@ const isAgentLoop = (ref: AnyActorRef): boolean => ref.getSnapshot()?.machine?.i
 
 export const contextOf = (actor: AnyActorRef): RunContext => runOf(actor).getSnapshot().context;
 
-/**
- * The services of the run that this actor belongs to. A run that was started by plain `createActor` gets some of its
- * own: nothing waits for a store, and events go nowhere.
- */
+/** The services of the run that this actor belongs to. */
 export function servicesOf(actor: AnyActorRef): RunServices {
   const run = runOf(actor);
   const known = services.get(run);
-  if (known) return known;
-  const own: RunServices = {
-    meter: meterFor(run),
-    slots: createSlots(Number.POSITIVE_INFINITY),
-    saved: () => Promise.resolve(),
-    noteChange: () => {},
-    emit: null,
-  };
-  services.set(run, own);
-  return own;
+  if (!known) throw new Error(`The run of actor "${actor.id}" was not started.`);
+  return known;
 }
 
 /** Tells the run's saver, if it has one. Called in each transition, also before the run's root has a snapshot. */
@@ -59,6 +52,9 @@ export function noteChange(actor: AnyActorRef, cause: string): void {
     services.get(ref)?.noteChange(cause);
   }
 }
+
+/** A limit on its time holds from the moment it is set, also for what runs by then. */
+export const heedLimits = (run: AnyActorRef): void => services.get(run)?.meter.heedLimit();
 
 export const meterFor = (run: AnyActorRef): ActiveMeter => {
   const ledgerOf = () => (run.getSnapshot().context as RunContext).ledger;

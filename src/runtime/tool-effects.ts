@@ -1,6 +1,6 @@
 import { type AnyActorRef, fromPromise } from 'xstate';
 import type { ToolCallRef } from '../../machines/tool-call.ts';
-import { openCall } from '../core/call-steps.ts';
+import { openCall, withNotice } from '../core/call-steps.ts';
 import type { Json } from '../core/json.ts';
 import { errorResult, type ToolResult, type ToolUse, toolUsesIn } from '../core/message.ts';
 import { delayBeforeRetryMs } from '../core/retry.ts';
@@ -11,7 +11,7 @@ import type { Tool } from '../tools/tool.ts';
 import { failureOf, resultOf, timeoutResult } from '../tools/tool-result.ts';
 import type { AgentParts } from './agent-parts.ts';
 import { type EffectArgs, effect, type Unmetered } from './effect.ts';
-import { emitFrom } from './emit.ts';
+import { inTime, parseCopy, parseInTime } from './in-time.ts';
 import { raceTimeout, timedOut } from './race.ts';
 import { contextOf, servicesOf } from './services.ts';
 
@@ -53,38 +53,52 @@ const missingTool = (name: string) => ({
 });
 
 export const validateInput = (parts: AgentParts) =>
-  fromPromise<Validation, ToolCallRef>(async ({ input: { callId }, self }) => {
+  fromPromise<Validation, ToolCallRef>(async ({ input: { callId }, self, signal }) => {
     const work = workOf(parts, self, callId);
     if (!work.tool) return { problem: missingToolResult(work) };
-    const parsed = await work.tool.parse(work.use.input);
-    return { problem: parsed.ok ? null : errorResult(callId, parsed.problem) };
+    const parsed = await parseInTime(work.tool, work.use.input, signal);
+    if (parsed.ok) return { problem: null };
+    if (parsed.isLate) throw new Error(parsed.problem);
+    return { problem: errorResult(callId, parsed.problem) };
   });
 
 export const checkPermission = (parts: AgentParts) =>
-  fromPromise<Verdict, ToolCallRef>(async ({ input: { callId }, self }) => {
+  fromPromise<Verdict, ToolCallRef>(async ({ input: { callId }, self, signal }) => {
     const work = workOf(parts, self, callId);
-    const answer = await permissionFor(parts, work);
+    const { tool } = work;
+    const answer = tool
+      ? await inTime(permissionFor(parts, tool, work.input), tool, signal)
+      : 'deny';
     if (answer === 'allow') return { kind: 'allow' };
     if (answer === 'ask') return { kind: 'ask', argumentsHash: hashOf(work, work.use.input) };
-    return { kind: 'deny', result: deniedByPolicy(work) };
+    return { kind: 'deny', result: deniedByPolicy(work, answer === timedOut) };
   });
 
-async function permissionFor(parts: AgentParts, { tool, input }: Work) {
-  const parsed = await tool?.parse(input);
-  return tool && parsed?.ok ? decide(parts.permissions, tool, parsed.value) : 'deny';
+async function permissionFor({ permissions }: AgentParts, tool: Tool, input: Json) {
+  const parsed = await parseCopy(tool, input);
+  return parsed.ok ? decide(permissions, tool, parsed.value) : 'deny';
 }
 
 const missingToolResult = ({ use }: Work) =>
   errorResult(use.id, `The tool ${use.name} no longer exists.`);
 
-const deniedByPolicy = ({ use }: Work) =>
-  errorResult(use.id, `Denied: the policy of this agent does not allow this call of ${use.name}.`);
+const deniedByPolicy = ({ use, tool }: Work, isLate = false) =>
+  errorResult(
+    use.id,
+    isLate
+      ? `Denied: the policy of this agent did not answer within ${tool?.timeoutMs} ms.`
+      : `Denied: the policy of this agent does not allow this call of ${use.name}.`,
+  );
 
 export const acquireSlot = (parts: AgentParts) =>
   fromPromise<void, ToolCallRef>(({ input: { callId }, self, signal }) => {
     const { use, tool } = workOf(parts, self, callId);
     const most = tool?.concurrency ?? Number.POSITIVE_INFINITY;
-    return servicesOf(self).slots.acquire(callId, use.name, most, signal);
+    const { slots } = servicesOf(self);
+    const giveBack = (): void => slots.release(callId);
+    // A call may be stopped between its slot and its body: whatever ends it gives the slot back.
+    self._parent?.subscribe({ complete: giveBack, error: giveBack });
+    return slots.acquire(callId, use.name, most, signal);
   });
 
 export const runTool = (parts: AgentParts) =>
@@ -102,15 +116,15 @@ async function run(
     if (approvedHash !== null && approvedHash !== shown) {
       return { kind: 'stale', argumentsHash: shown };
     }
-    const parsed = await work.tool.parse(work.input);
-    if (!parsed.ok) return notRun(errorResult(callId, parsed.problem), 'malformed');
-    // Arguments and policy may have changed since it was asked, and no person overrules a policy that denies.
-    if (
-      approvedHash !== null &&
-      (await isDeniedStill(parts.permissions, work.tool, parsed.value))
-    ) {
-      return notRun(deniedByPolicy(work), 'denied');
+    const parsed = await parseInTime(work.tool, work.input, args.signal);
+    if (!parsed.ok) {
+      return notRun(errorResult(callId, parsed.problem), parsed.isLate ? 'notRun' : 'malformed');
     }
+    // Arguments and policy may have changed since it was asked, and no person overrules a policy that denies.
+    const denied =
+      approvedHash !== null && isDeniedStill(parts.permissions, work.tool, parsed.value);
+    const answer = denied && (await inTime(denied, work.tool, args.signal));
+    if (answer !== false) return notRun(deniedByPolicy(work, answer === timedOut), 'denied');
     return await callTool(parts, args, { ...work, tool: work.tool }, parsed.value);
   } finally {
     servicesOf(args.self).slots.release(callId);
@@ -130,7 +144,7 @@ async function callTool(
 ): Promise<Unmetered<RunOutcome>> {
   // The run may have been stopped while the arguments were checked: then the body must not begin.
   signal.throwIfAborted();
-  const emit = emitFrom(parts, self);
+  const { emit } = servicesOf(self);
   const maxChars = tool.maxOutputChars ?? parts.maxOutputChars;
   const aborts = new AbortController();
   const abort = (): void => aborts.abort(signal.reason);
@@ -157,7 +171,11 @@ async function callTool(
       error === timedOut
         ? timeoutResult(callId, tool.name, tool.timeoutMs, tool.effect)
         : failureOf(callId, error, { maxChars });
-    return { kind: 'failed', result, retryAt: retryAtFor(parts, self, attempt) };
+    return {
+      kind: 'failed',
+      result: withEditNotice(result, call),
+      retryAt: retryAtFor(parts, self, attempt),
+    };
   } finally {
     signal.removeEventListener('abort', abort);
     aborts.abort(new Error('The call is over.'));
@@ -171,9 +189,10 @@ const invoke = async (tool: Tool, value: unknown, context: Parameters<Tool['run'
 const retryAtFor = (parts: AgentParts, self: AnyActorRef, attempt: number): number =>
   parts.now() + delayBeforeRetryMs(contextOf(self).settings.retry, attempt, parts.random());
 
-/** The model has to know that what ran is not what it asked for. */
-function withEditNotice(result: ToolResult, call: ToolCall | undefined) {
-  if (!call?.editedInput || typeof result.content !== 'string') return result;
-  const notice = `[A person changed the arguments before this ran: ${JSON.stringify(call.editedInput)}]`;
-  return { ...result, content: result.content ? `${result.content}\n\n${notice}` : notice };
+/** The model has to know that what ran, or tried to, is not what it asked for. */
+function withEditNotice(result: ToolResult, call: ToolCall | undefined): ToolResult {
+  const edited = call?.editedInput ?? null;
+  if (edited === null) return result;
+  const notice = `[A person changed the arguments before this ran: ${JSON.stringify(edited)}]`;
+  return { ...result, content: withNotice(result.content, notice) };
 }

@@ -33,9 +33,10 @@ const resultTypes = words('text image document search_result tool_reference');
 /**
  * The rules of the Messages API that this request breaks, each as a sentence; none when it is good.
  *
- * With the messages `sent` to the client earlier, thinking must come back as it was, and an
- * assistant message may come last when it was paused. Without them neither can be known: thinking
- * is then checked for its shape only, and an assistant message never comes last.
+ * With the messages `sent` to the client earlier, thinking must come back as it was, to the model
+ * that made it, and an assistant message may come last when it was paused. Without them neither
+ * can be known: thinking is then checked for its shape only, and an assistant message never comes
+ * last.
  */
 export function requestProblems(body: unknown, sent?: readonly SentMessage[]): readonly string[] {
   if (!isJsonObject(body)) return ['the body is not a JSON object'];
@@ -50,6 +51,7 @@ export function requestProblems(body: unknown, sent?: readonly SentMessage[]): r
     ...turns.flatMap((turn, index) => unansweredProblems(turn, turns[index + 1])),
     ...turns.flatMap((turn, index) => answerProblems(turn, turns[index - 1])),
     ...(sent ? thinkingProblems(body, turns, sent) : []),
+    ...budgetProblems(body, turns),
     ...edgeProblems(turns, sent ?? []),
   ];
 }
@@ -227,12 +229,18 @@ function thinkingProblems(
   turns: readonly Turn[],
   sent: readonly SentMessage[],
 ): readonly string[] {
-  const known = new Set(sent.flatMap((message) => toBlocks(message.content).flatMap(thinkingKey)));
+  const known = new Set(thinkingIn(sent));
   const changed = turns.filter((turn) =>
     turn.blocks.flatMap(thinkingKey).some((key) => !known.has(key)),
   );
+  const isForeign = isOfAnother(body);
+  const own = new Set(thinkingIn(sent.filter((message) => !isForeign(message))));
+  const foreign = thinkingIn(sent.filter(isForeign)).filter((key) => !own.has(key));
   const last = turns.findLast((turn) => turn.role === 'assistant');
   return [
+    ...turns
+      .filter((turn) => turn.blocks.flatMap(thinkingKey).some((key) => foreign.includes(key)))
+      .map((turn) => `${turn.path}: thinking was made by another model`),
     ...changed.map((turn) => `${turn.path}: thinking is not as it was sent`),
     ...(last && lacksThinking(body, last, sent)
       ? [`${last.path}: thinking is missing or moved`]
@@ -241,7 +249,11 @@ function thinkingProblems(
 }
 
 function lacksThinking(body: JsonObject, turn: Turn, sent: readonly SentMessage[]): boolean {
-  const expected = originsOf(turn, sent).flatMap((message) => toBlocks(message.content));
+  const isForeign = isOfAnother(body);
+  const expected = originsOf(turn, sent).flatMap((message) => {
+    const blocks = toBlocks(message.content);
+    return isForeign(message) ? blocks.filter(isCall) : blocks;
+  });
   const isOff = !isJsonObject(body.thinking) || body.thinking.type === 'disabled';
   // A client that has switched thinking off may leave all of it out.
   if (expected.length === 0 || (isOff && turn.blocks.flatMap(thinkingKey).length === 0))
@@ -257,6 +269,28 @@ function originsOf(turn: Turn, sent: readonly SentMessage[]): readonly SentMessa
       if (isCall(block)) senders.set(block.id, message);
   }
   return [...new Set(turn.blocks.filter(isCall).flatMap((block) => senders.get(block.id) ?? []))];
+}
+
+const thinkingIn = (sent: readonly SentMessage[]): readonly string[] =>
+  sent.flatMap(({ content }) => toBlocks(content).flatMap(thinkingKey));
+
+const isOfAnother =
+  ({ model: asked }: JsonObject) =>
+  ({ model }: SentMessage): boolean =>
+    model !== undefined && model !== asked;
+
+/** With a budget, a turn that goes on after results must have begun with thinking. */
+function budgetProblems({ thinking }: JsonObject, turns: readonly Turn[]): readonly string[] {
+  const before = turns.findLastIndex(
+    ({ role, blocks }) => role === 'user' && resultsIn(blocks).length === 0,
+  );
+  const begin = turns[before + 1];
+  const [first] = begin?.blocks ?? [];
+  const isBudgeted = isJsonObject(thinking) && thinking.type === 'enabled';
+  return broken(begin?.path ?? 'messages', {
+    'the turn must begin with thinking, which is enabled':
+      isBudgeted && first !== undefined && thinkingKey(first).length === 0,
+  });
 }
 
 function edgeProblems(turns: readonly Turn[], sent: readonly SentMessage[]): readonly string[] {

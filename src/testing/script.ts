@@ -113,6 +113,8 @@ export interface WireEvent {
 export interface SentMessage {
   readonly content: readonly unknown[];
   readonly stop_reason: string | null;
+  /** Id of the model that was asked. */
+  readonly model?: string;
 }
 
 /** What a scripted message takes from the call it answers. */

@@ -155,7 +155,7 @@ function play(
   if (typeof reply !== 'string' && 'error' in reply) {
     sendError(response, reply.error);
   } else if (typeof reply !== 'string' && 'stream' in reply) {
-    remember(session, readStreamEvents(takeSent(reply.stream)));
+    remember(session, { ...readStreamEvents(takeSent(reply.stream)), model: body.model });
     if (body.stream === true) sendEvents(response, reply.stream);
     else sendNoMessage(response, reply);
   } else {

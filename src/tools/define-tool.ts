@@ -16,7 +16,10 @@ export interface ToolDefinition<Schema extends InputSchema> {
   readonly name: string;
   /** What the tool does and when to use it, for the model. */
   readonly description: string;
-  /** A zod 4 schema of an object, or a JSON Schema with `type: 'object'`. */
+  /**
+   * A zod 4 schema of an object, or a JSON Schema of any dialect with `type: 'object'`. Of the latter, keywords that zod
+   * does not know are shown to the model but not checked.
+   */
   readonly input: Schema;
   /**
    * What a repeat means when a crash leaves the outcome unknown: `read` changes nothing, `idempotent` may run again

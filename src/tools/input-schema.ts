@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { invalidInput } from '../core/errors.ts';
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { canonicalJson, isJsonObject, type JsonObject } from '../core/json.ts';
 import { describeThrown } from '../core/stringify.ts';
 import { toWellFormed } from '../core/well-formed.ts';
+import { toValidator } from './schema-validator.ts';
 
-/** A schema of any zod 4 flavour, or a plain JSON Schema object. Either describes an object. */
+/**
+ * A schema of any zod 4 flavour, or a plain JSON Schema of any dialect. Either describes an object. The model is shown
+ * all of a JSON Schema; what zod can't check of it (`not`, `if`, `dependentRequired`, foreign references) is not checked.
+ */
 export type InputSchema =
   | z.core.$ZodType<unknown, object>
   | { readonly [keyword: string]: unknown };
@@ -21,7 +25,7 @@ export interface ReadSchema {
 
 /**
  * Reads a tool's input schema. The result shares nothing with a JSON Schema that was passed in.
- * @throws PawlError `invalid_input` naming `field`, for a schema that cannot be shown to a model or checked here.
+ * @throws PawlError `invalid_input` naming `field`, for a schema that no model can be shown: not JSON, not of an object.
  */
 export function readSchema(field: string, schema: unknown): ReadSchema {
   if (isZodSchema(schema)) {
@@ -42,7 +46,7 @@ function convert<Result>(field: string, schema: unknown, make: () => Result): Re
     return make();
   } catch (error) {
     const reason = toWellFormed(describeThrown(error).slice(0, 300));
-    throw invalidInput(field, `a schema that JSON Schema and zod both know (${reason})`, schema);
+    throw invalidInput(field, `a schema that JSON Schema knows (${reason})`, schema);
   }
 }
 
@@ -75,29 +79,10 @@ function copyJson(schema: unknown): JsonObject {
 /** A zod schema with an `id` arrives as a reference to its own definition, which has no type at the top. */
 function inlineRoot(schema: JsonObject): JsonObject {
   const { $ref, ...rest } = schema;
-  const definitions = isJsonObject(rest.$defs) ? rest.$defs : {};
-  const name = typeof $ref === 'string' ? $ref.replace(/^#\/\$defs\//, '') : '';
-  const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined;
+  const [, keyword = '', name = ''] =
+    typeof $ref === 'string' ? (/^#\/(\$defs|definitions)\/([^/]+)$/.exec($ref) ?? []) : [];
+  const definitions = rest[keyword];
+  const definition =
+    isJsonObject(definitions) && Object.hasOwn(definitions, name) ? definitions[name] : undefined;
   return isJsonObject(definition) ? { ...definition, ...rest } : schema;
-}
-
-function toValidator(jsonSchema: JsonObject): z.core.$ZodType {
-  const strict: Parameters<typeof z.fromJSONSchema>[0] = JSON.parse(
-    JSON.stringify(jsonSchema),
-    (_key, value: Json) => declareRequired(value),
-  );
-  // A registry of its own: the global one belongs to the user's schemas, and refuses an id it has seen.
-  return z.fromJSONSchema(strict, { registry: z.registry() });
-}
-
-/** Zod lets a required field be missing when `properties` does not name it. */
-function declareRequired(schema: Json): Json {
-  if (!isJsonObject(schema) || schema.type !== 'object') return schema;
-  const { properties = {}, required = [], additionalProperties = true } = schema;
-  const isPlain = isJsonObject(properties) && Array.isArray(required);
-  if (!isPlain || Object.hasOwn(schema, 'patternProperties')) return schema;
-  const undeclared = required.filter((name) => !Object.hasOwn(properties, String(name)));
-  if (undeclared.length === 0) return schema;
-  const added = Object.fromEntries(undeclared.map((name) => [String(name), additionalProperties]));
-  return { ...schema, properties: { ...properties, ...added } };
 }

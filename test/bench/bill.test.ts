@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { billOf, mostRatio } from '../../bench/bill/bill.ts';
 import {
   billedUsage,
   inputTokensOf,
@@ -6,6 +7,7 @@ import {
   leastUsage,
   uncachedUsage,
 } from '../../bench/bill/cache-bill.ts';
+import { type Played, playRuns } from '../../bench/bill/play-runs.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Usage } from '../../src/core/reply.ts';
 
@@ -198,14 +200,28 @@ describe('the bill of a prompt cache', () => {
   });
 
   it('is at least one write of each token, reads after that, and a last request that writes nothing', () => {
-    expect(numbers(leastUsage([100, 150, 175], '5m'))).toEqual([
+    const growing = [
+      asks([sized(100)]),
+      asks([sized(100), sized(50)]),
+      asks([sized(100), sized(50), sized(25)]),
+    ];
+    expect(numbers(leastUsage(growing, '5m'))).toEqual([
       [0, 0, 100, 0],
       [0, 100, 50, 0],
       [25, 150, 0, 0],
     ]);
-    expect(numbers(leastUsage([100, 150], '1h'))).toEqual([
+    expect(numbers(leastUsage(growing.slice(0, 2), '1h'))).toEqual([
       [0, 0, 100, 100],
       [50, 100, 0, 0],
+    ]);
+  });
+
+  it('is at least a read of what requests have in common, where their messages differ from the first on', () => {
+    const fresh = ['a', 'b', 'c'].map((letter) => asks([sized(10, letter)], { tools }));
+    expect(numbers(leastUsage(fresh, '5m'))).toEqual([
+      [10, 0, 2_000, 0],
+      [10, 2_000, 0, 0],
+      [10, 2_000, 0, 0],
     ]);
   });
 
@@ -215,6 +231,40 @@ describe('the bill of a prompt cache', () => {
       [150, 0, 0, 0],
     ]);
   });
+});
+
+describe('what Pawl sends', () => {
+  const without = (part: 'system' | 'tools', { play, runs }: Played): Played => ({
+    play,
+    runs: runs.map((bodies) =>
+      bodies.map((body) => {
+        const list = body[part] as readonly JsonObject[];
+        return { ...body, [part]: list.map(({ cache_control: _, ...block }) => block) };
+      }),
+    ),
+  });
+
+  it.each([
+    ['prompt', 'system'],
+    ['system', 'tools'],
+  ] as const)(
+    'is cached in runs with another %s, and would not be without the mark on the %s',
+    async (change, part) => {
+      const played = await playRuns({
+        model: 'claude-sonnet-5-5',
+        caching: '5m',
+        turns: 5,
+        toolsPerTurn: 2,
+        otherRuns: { count: 1, change },
+      });
+      const { ratio, isPrefixKept } = billOf(played);
+      expect(isPrefixKept).toBe(true);
+      expect(ratio).toBeLessThanOrEqual(mostRatio);
+      expect(billOf(without(part, played)).ratio).toBeGreaterThan(mostRatio);
+      const [first] = played.runs[1] ?? [];
+      expect(first?.[part]).toEqual(played.runs[0]?.[0]?.[part]);
+    },
+  );
 });
 
 describe('a kept prefix', () => {

@@ -129,6 +129,14 @@ describe('pawl run without a key', () => {
     expect(code).toBe(expected);
   });
 
+  it('gives no advice that was followed already', async () => {
+    const args = ['run', '--max-turns', '1', '--on-limit', 'wrapUp'];
+    const { code, stderr } = await pawl(args);
+    expect(stderr).toContain('Raise it with --max-turns.');
+    expect(stderr).not.toContain('--on-limit');
+    expect(code).toBe(3);
+  });
+
   it('names the limit in the JSON', async () => {
     const { code, stdout } = await pawl(['run', '--max-turns', '1', '--json']);
     expect(lastLine(stdout)).toMatchObject({
@@ -306,6 +314,29 @@ it('prints its help', async () => {
   expect(stdout).toMatch(/^Usage: pawl/);
   expect(stderr).toBe('');
   expect(code).toBe(0);
+});
+
+describe('a tools file that never ends to load', () => {
+  let own: string;
+  beforeAll(async () => {
+    own = await mkdtemp(join(tmpdir(), 'pawl-standstill-'));
+    await writeFile(join(own, 'stuck.mjs'), 'await new Promise(() => {}); export default [];');
+  });
+  afterAll(() => rm(own, { recursive: true, force: true }));
+
+  it.each([
+    ['on stderr', []],
+    ['in the JSON, too', ['--json']],
+  ])('is a failure that is named %s', async (_name, more) => {
+    const { code, stdout, stderr } = await pawl(['run', '--tools', 'stuck.mjs', ...more], {
+      folder: own,
+    });
+    expect(stderr).toContain('waits for what never comes');
+    expect(parseLines(stdout)).toEqual(
+      more.map(() => expect.objectContaining({ type: 'exit', code: 1 })),
+    );
+    expect(code).toBe(1);
+  });
 });
 
 describe('wrong usage', () => {

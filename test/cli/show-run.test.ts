@@ -60,7 +60,7 @@ describe('the lines about an event', () => {
     ],
     [
       { type: 'limit.near', limit: { name: 'maxCostMicros', used: 450_000, max: 500_000 } },
-      ['      ! close to maxCostMicros: $0.4500 of $0.5000'],
+      ['      ! close to maxCostUsd: $0.4500 of $0.5000'],
     ],
     [{ type: 'run.started', isResumed: false }, []],
     [{ type: 'text.delta', ...ref, index: 0, text: 'x' }, []],

@@ -141,6 +141,7 @@ async function resume(stage: Stage, action: Action, signal: AbortSignal): Promis
     stage.current = track(stage, run, { isChild: false });
   }
   if (retryFailed) await retryLastTurn(stage, signal);
+  for (const next of action.then ?? []) await perform(stage, next, signal);
 }
 
 /** Asks again what failed. Where results came last, only a new word of the user can go on from them. */

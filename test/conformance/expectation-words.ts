@@ -103,12 +103,35 @@ const outcome = {
   artifacts: fields('artifact', matchers(artifacts)),
 };
 
-export const expectation: Shape = fields('expectation', {
-  ...outcome,
-  timeoutMs: anything,
-  waive: list(word('invariant', invariants)),
-  checkpoints: record(fields('expectation', outcome)),
-  anyOf: list(fields('expectation', { ...outcome, name: anything })),
-  allowViolationRules: list(anything),
-  maxViolations: anything,
-});
+/** What expects nothing is met by anything. */
+const expecting =
+  (shape: Shape): Shape =>
+  (value, path, report) => {
+    shape(value, path, report);
+    if (isObject(value) && !Object.entries(value).some(saysSomething)) {
+      report(`${path}: it expects nothing`);
+    }
+  };
+
+/** Not how a play comes out, only how it is looked at. */
+const manner = new Set(['timeoutMs', 'waive', 'name', 'allowViolationRules', 'maxViolations']);
+
+/** Without content they say nothing; that no call is pending, or none was run, is something. */
+const containers = new Set([
+  ...['result', 'usage', 'requests', 'events', 'artifacts', 'toolInputs', 'checkpoints', 'anyOf'],
+]);
+
+const saysSomething = ([name, said]: readonly [string, unknown]): boolean =>
+  !manner.has(name) && !(containers.has(name) && Object.keys(said ?? {}).length === 0);
+
+export const expectation: Shape = expecting(
+  fields('expectation', {
+    ...outcome,
+    timeoutMs: anything,
+    waive: list(word('invariant', invariants)),
+    checkpoints: record(expecting(fields('expectation', outcome))),
+    anyOf: list(expecting(fields('expectation', { ...outcome, name: anything }))),
+    allowViolationRules: list(anything),
+    maxViolations: anything,
+  }),
+);

@@ -3,6 +3,14 @@ import type { Verdict } from './play.ts';
 /** The project's own corpus is larger than this. A check that plays less has lost something on the way. */
 const floors = { casePlays: 120, recordings: 12 } as const;
 
+/** Nobody should take a folder for met of which nothing was played. */
+export const folderProblems = (folder: string, verdicts: readonly Verdict[]): readonly string[] => {
+  if (verdicts.length === 0) return [`${folder}: there is nothing to play`];
+  return verdicts.every(({ kind }) => kind === 'skipped')
+    ? [`${folder}: nothing was played, all of it was skipped`]
+    : [];
+};
+
 export function floorProblems(verdicts: readonly Verdict[]): readonly string[] {
   const passed = verdicts.filter(({ kind }) => kind === 'passed');
   const recordings = passed.filter(({ id }) => id.startsWith('wire/')).length;

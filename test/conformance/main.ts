@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { floorProblems } from './floors.ts';
+import { floorProblems, folderProblems } from './floors.ts';
 import { type Folder, loadFolder } from './load-case.ts';
 import type { Verdict } from './play.ts';
 import { playFolder } from './play-all.ts';
@@ -23,7 +23,7 @@ for (const folder of positionals.length > 0 ? positionals : [ownFolder]) {
   }
   const wanted = onlyCase(loadFolder(folder), values.case);
   const played = await playFolder(wanted, { onVerdict: print });
-  if (played.length === 0) problems.push(`${folder}: there is nothing to play`);
+  problems.push(...folderProblems(folder, played));
   verdicts.push(...played);
 }
 if (positionals.length === 0 && values.case === undefined)

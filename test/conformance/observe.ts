@@ -82,7 +82,10 @@ function artifactsOf(stage: Stage) {
   };
 }
 
-/** Events, however they were heard, and the texts of all errors. Not the transcript: that is the conversation itself. */
+/**
+ * Events, however they were heard, and the texts of all errors. Not the transcript, nor snapshots, which hold it: that is
+ * the conversation itself.
+ */
 function everythingOf({ runs, said }: Stage): string {
   const heard = runs.flatMap(({ events, ended }) => [
     ...events.map((event) => JSON.stringify(event)),

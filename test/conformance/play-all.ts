@@ -13,7 +13,7 @@ export async function playFolder(
   { concurrency = defaultConcurrency, onVerdict = (_verdict: Verdict): void => {} } = {},
 ): Promise<readonly Verdict[]> {
   await loadClient();
-  const plays = folder.cases.flatMap((kase) => kase.script.modes.map((mode) => ({ kase, mode })));
+  const plays = playsOf(folder);
   const inCompany = await playMany(
     plays.filter(({ kase }) => !playsAlone(kase)),
     concurrency,
@@ -30,10 +30,18 @@ export async function playFolder(
   return verdicts;
 }
 
-interface Play {
+export interface Play {
   readonly kase: Case;
   readonly mode: Mode;
 }
+
+/** Each case in each of its modes. One that names no mode is tried in one, so that it fails on its own. */
+export const playsOf = ({ cases }: Folder): readonly Play[] =>
+  cases.flatMap((kase) => {
+    const { modes } = kase.script as { readonly modes?: unknown };
+    const named: readonly Mode[] = Array.isArray(modes) && modes.length > 0 ? modes : ['json'];
+    return named.map((mode) => ({ kase, mode }));
+  });
 
 interface Played extends Play {
   readonly verdict: Verdict;

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { floorProblems } from './floors.ts';
+import { floorProblems, folderProblems } from './floors.ts';
 import { keepLast } from './keep-last.ts';
 import { loadFolder } from './load-case.ts';
+import { modelIds } from './model-ids.ts';
 import { playCase } from './play.ts';
 import { playFolder } from './play-all.ts';
 import { cleanPrototype, isTroubled, watchProcess } from './process-watch.ts';
@@ -78,9 +79,48 @@ describe('playCase', () => {
     });
     expect(await playCase(kase, 'sse')).toMatchObject({ kind: 'passed', reasons: [] });
   });
+
+  it('plays what comes after a resume within it, and fails when it goes wrong', async () => {
+    const resuming = (id: string) => [
+      start,
+      { do: 'wait', for: 'awaiting_approval:toolu_1' },
+      { do: 'snapshot', as: 'before' },
+      { do: 'kill' },
+      // biome-ignore lint/suspicious/noThenProperty: the word of the case format
+      { do: 'resume', from: 'before', then: [{ do: 'approve', id }] },
+      settled,
+    ];
+    const kase = (id: string) =>
+      sampleCase({
+        tools: gated,
+        actions: resuming(id),
+        expect: { toolExecutions: { toolu_1: 1 } },
+      });
+    expect(await playCase(kase('toolu_1'), 'json')).toMatchObject({ kind: 'passed', reasons: [] });
+    const { reasons } = await playCase(kase('toolu_9'), 'json');
+    expect(reasons).toContainEqual(expect.stringContaining('approve was refused'));
+  });
 });
 
 describe('playFolder', () => {
+  it('fails a case without modes or actions by itself, and plays the others', async () => {
+    const { script, expect: expectation } = sampleCase();
+    const { modes: _, ...noModes } = script;
+    const { actions: __, ...noActions } = script;
+    const cases = [
+      { id: 'a', script: noModes as never, expect: expectation },
+      { id: 'b', script: { ...noActions, modes: ['sse'] } as never, expect: expectation },
+      sampleCase(),
+    ];
+    const verdicts = await playFolder({ cases, recordings: [], unreadable: [] });
+    expect(verdicts.map(({ id, mode, kind }) => `${id} ${mode} ${kind}`)).toEqual([
+      'T-001-sample json passed',
+      'T-001-sample sse passed',
+      'a json failed',
+      'b sse failed',
+    ]);
+  });
+
   it('fails a file that is no case', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'pawl-corpus-'));
     writeFileSync(join(folder, 'a.json'), JSON.stringify(sampleCase()));
@@ -128,6 +168,45 @@ describe('keepLast', () => {
     [9, [0, 1, 2, 3, 4, 5]],
   ])('keeps the first message and the last %i, and pairs whole', (count, kept) => {
     expect(keepLast(talk, count)).toEqual(kept.map((index) => talk[index]));
+  });
+});
+
+describe('modelIds', () => {
+  const uses = (...ids: readonly string[]) =>
+    ids.map((id) => ({ message: { content: [{ type: 'tool_use', id }] } }));
+
+  it.each([
+    ['a legal id is itself', ['toolu_1'], ['toolu_1'], ['toolu_1']],
+    ['one that comes twice is one', ['a', 'a'], ['a', 'a_2'], ['a', 'a']],
+    [
+      'one that comes more often than it is written, too',
+      ['a:1'],
+      ['a_1', 'a_1_5'],
+      ['a:1', 'a:1'],
+    ],
+    ['two of one legal form are two', ['a:1', 'a/1'], ['a_1', 'a_1_2'], ['a:1', 'a/1']],
+    ['the form may be an id, too', ['a:1', 'a_1'], ['a_1', 'a_1_2'], ['a:1', 'a_1']],
+    ['an id of nobody stays', ['a'], ['b_7'], ['b_7']],
+  ])('%s', (_name, ids, callIds, expected) => {
+    const { of } = modelIds(uses(...ids));
+    expect(callIds.map(of)).toEqual(expected);
+  });
+});
+
+describe('folderProblems', () => {
+  const verdict = (kind: 'passed' | 'skipped') => ({
+    ...{ id: 'a', mode: 'json', kind, reasons: [], durationMs: 1, isTroubled: false },
+  });
+
+  it.each([
+    ['nothing in it', [], 'there is nothing to play'],
+    ['only what is skipped', [verdict('skipped')], 'nothing was played'],
+  ])('finds fault with a folder with %s', (_name, verdicts, problem) => {
+    expect(folderProblems('here', verdicts)).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it('finds none where something was played', () => {
+    expect(folderProblems('here', [verdict('skipped'), verdict('passed')])).toEqual([]);
   });
 });
 

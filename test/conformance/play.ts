@@ -31,11 +31,11 @@ export async function playCase(kase: Case, mode: Mode): Promise<Verdict> {
     const durationMs = Math.round(performance.now() - startedAt);
     return { id: kase.id, mode, kind, reasons, durationMs, isTroubled: troubled };
   };
-  const unknown = unknownWords(kase);
-  if (unknown.length > 0) return verdict('failed', unknown);
-  const reason = whySkipped(kase);
-  if (reason) return verdict('skipped', [reason]);
   try {
+    const unknown = unknownWords(kase);
+    if (unknown.length > 0) return verdict('failed', unknown);
+    const reason = whySkipped(kase);
+    if (reason) return verdict('skipped', [reason]);
     const { failures, isTroubled: troubled } = await playOnStage(kase, mode);
     return verdict(failures.length > 0 ? 'failed' : 'passed', failures, troubled);
   } catch (error) {
@@ -46,12 +46,18 @@ export async function playCase(kase: Case, mode: Mode): Promise<Verdict> {
 /** What Pawl has no part for yet. */
 function whySkipped({ script }: Case): string | null {
   if (script.api === 'openai') return 'no OpenAI provider yet';
-  return script.actions.some(needsStore) || dies(script.actions) ? 'no durable store yet' : null;
+  const actions = script.actions.flatMap(withInner);
+  return actions.some(needsStore) || dies(actions) ? 'no durable store yet' : null;
 }
 
 /** A process that was killed leaves nothing but what it stored; only a snapshot that the case itself holds survives. */
 const needsStore = ({ do: name, from, workers = 1, retryFailed }: Action): boolean =>
   name === 'resume' && (workers > 1 || (from === undefined && !retryFailed));
+
+const withInner = (action: Action): readonly Action[] => [
+  action,
+  ...(action.then ?? []).flatMap(withInner),
+];
 
 const dies = (actions: readonly Action[]): boolean =>
   actions.some(

@@ -7,13 +7,20 @@ export type Shape = (value: unknown, path: string, report: Report) => void;
 /** Not ours to read: content of messages, values, prose. */
 export const anything: Shape = () => {};
 
-/** An object with no other fields than these. */
+/** An object with no other fields than these, and with all that are required. */
 export const fields =
-  (what: string, known: Readonly<Record<string, Shape>>): Shape =>
+  (
+    what: string,
+    known: Readonly<Record<string, Shape>>,
+    { required = [] }: { readonly required?: readonly string[] } = {},
+  ): Shape =>
   (value, path, report) => {
     if (!isObject(value)) {
       report(`${path}: expected an object with the fields of a ${what}`);
       return;
+    }
+    for (const name of required) {
+      if (!Object.hasOwn(value, name)) report(`${path}.${name}: the ${what} is missing`);
     }
     for (const [name, inner] of Object.entries(value)) {
       const shape = Object.hasOwn(known, name) ? known[name] : undefined;
@@ -42,6 +49,14 @@ export const list =
   (value, path, report) => {
     if (!Array.isArray(value)) report(`${path}: expected a list`);
     else value.forEach((entry, index) => void item(entry, `${path}[${index}]`, report));
+  };
+
+/** A list that says something. */
+export const someOf =
+  (item: Shape): Shape =>
+  (value, path, report) => {
+    if (Array.isArray(value) && value.length === 0) report(`${path}: the list is empty`);
+    list(item)(value, path, report);
   };
 
 export const oneOrList =

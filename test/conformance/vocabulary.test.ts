@@ -14,7 +14,10 @@ const withScript = (more: object): Case => {
   return { ...kase, script: { ...kase.script, ...more } };
 };
 
+const withCase = (more: object): Case => ({ ...sampleCase(), ...more });
+
 const planted: readonly (readonly [string, Case])[] = [
+  ['case field', withCase({ planted: 1 })],
   ['script field', withScript({ planted: 1 })],
   ['api', withScript({ api: 'planted' })],
   ['mode', withScript({ modes: ['planted'] })],
@@ -77,6 +80,37 @@ describe('a word that the runner does not know', () => {
   it('fails a case that would be skipped otherwise', async () => {
     const kase = withScript({ api: 'openai', planted: 1 });
     expect((await playCase(kase, 'json')).kind).toBe('failed');
+  });
+});
+
+const lacking: readonly (readonly [string, Case, string])[] = [
+  ['no modes', withScript({ modes: undefined }), 'script.modes: expected a list'],
+  ['an empty list of modes', withScript({ modes: [] }), 'script.modes: the list is empty'],
+  ['no actions', withScript({ actions: undefined }), 'script.actions: expected a list'],
+  ['no list of actions', withScript({ actions: {} }), 'script.actions: expected a list'],
+  ['an empty list of actions', withScript({ actions: [] }), 'script.actions: the list is empty'],
+  ['no server', withScript({ server: {} }), 'script.server.responses: the server field is missing'],
+  ['an event that is nothing', answering({ events: [null] }), 'expected an object'],
+  ['no expectation', withCase({ expect: {} }), 'expect: it expects nothing'],
+  [
+    'a time limit as its only expectation',
+    withCase({ expect: { timeoutMs: 1, waive: ['once'] } }),
+    'expect: it expects nothing',
+  ],
+  [
+    'an expectation without content',
+    withCase({ expect: { requests: {}, anyOf: [] } }),
+    'expect: it expects nothing',
+  ],
+  ['an alternative that expects nothing', expecting({ anyOf: [{ name: 'any' }] }), 'anyOf[0]: it'],
+  ['a checkpoint that expects nothing', expecting({ checkpoints: { a: {} } }), 'checkpoints.a: it'],
+];
+
+describe('a case that lacks something', () => {
+  it.each(lacking)('fails and says so: %s', async (_name, kase, problem) => {
+    const { kind, reasons } = await playCase(kase, 'json');
+    expect(kind).toBe('failed');
+    expect(reasons).toEqual([expect.stringContaining(problem)]);
   });
 });
 

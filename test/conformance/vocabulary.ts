@@ -1,27 +1,26 @@
 /** All words of the case format that this runner knows. A case with any other word is not played: it fails. */
 import { expectation } from './expectation-words.ts';
-import type { Case } from './load-case.ts';
+import { type Case, isObject } from './load-case.ts';
 import { matcher } from './matcher-words.ts';
+import { fieldsThatNeedNothing, limitsThatNeedNothing } from './needs-nothing.ts';
 import {
   anything,
   fields,
   lazy,
   list,
-  oneOrList,
   plainOr,
   record,
   type Shape,
+  someOf,
   textLike,
   variants,
   word,
 } from './shape.ts';
 
 /** What the case says that this runner does not understand, each with its place. */
-export function unknownWords({ script, expect }: Case): readonly string[] {
+export function unknownWords(kase: Case): readonly string[] {
   const problems: string[] = [];
-  const report = (problem: string): void => void problems.push(problem);
-  scriptShape(script, 'script', report);
-  expectation(expect, 'expect', report);
+  caseShape(kase, 'case', (problem) => void problems.push(problem.replace(/^case\./, '')));
   return problems;
 }
 
@@ -44,7 +43,8 @@ const directives = new Set(['$raw', '$comment', '$delayMs', '$reset', '$hang']);
 
 const streamEvent: Shape = (value, path, report) => {
   if (typeof value === 'string') return word('event', ['[DONE]'])(value, path, report);
-  for (const name of Object.keys(value as object)) {
+  if (!isObject(value)) return report(`${path}: expected an object`);
+  for (const name of Object.keys(value)) {
     if (name.startsWith('$') && !directives.has(name)) {
       report(`${path}: unknown event directive ${JSON.stringify(name)}`);
     }
@@ -128,7 +128,8 @@ const configFields = {
     'limit',
     free(
       ...['maxTurns', 'maxToolCalls', 'maxRepeats', 'maxTotalTokens', 'runTimeoutMs'],
-      ...['toolTimeoutMs', 'abortGraceMs', 'streamIdleMs', 'maxToolResultChars'],
+      ...['toolTimeoutMs', 'streamIdleMs', 'maxToolResultChars'],
+      ...Object.keys(limitsThatNeedNothing),
     ),
   ),
 };
@@ -183,16 +184,33 @@ const action: Shape = variants(
   }),
 );
 
-const scriptShape = fields('script field', {
-  api: word('api', ['anthropic', 'openai']),
-  modes: list(word('mode', ['json', 'sse'])),
-  config: fields('config field', configFields),
-  history: list(fields('message field', free('role', 'content'))),
-  server: fields('server field', {
+const server = fields(
+  'server field',
+  {
     rules: fields('rule', rules),
     responses: list(response),
     onExhausted: fields('onExhausted field', free('status')),
-  }),
-  tools: list(tool),
-  actions: oneOrList(action),
+  },
+  { required: ['responses'] },
+);
+
+const script = fields(
+  'script field',
+  {
+    api: word('api', ['anthropic', 'openai']),
+    modes: someOf(word('mode', ['json', 'sse'])),
+    config: fields('config field', configFields, { required: ['model'] }),
+    history: list(fields('message field', free('role', 'content'))),
+    server,
+    tools: list(tool),
+    actions: someOf(action),
+  },
+  { required: ['api', 'modes', 'config', 'server', 'actions'] },
+);
+
+const caseShape = fields('case field', {
+  id: anything,
+  ...free(...Object.keys(fieldsThatNeedNothing)),
+  script,
+  expect: expectation,
 });

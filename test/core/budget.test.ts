@@ -124,11 +124,25 @@ it.each<[LimitName, string]>([
   ['maxContinuations', 'output_truncated'],
   ['maxReplyTokens', 'output_truncated'],
   ['contextWindow', 'context_exceeded'],
-])('the limit %s ends a run with %s, and is described with its numbers', (name, code) => {
+])('the limit %s ends a run with %s', (name, code) => {
   expect(codeOfLimit(name)).toBe(code);
-  const used = describeLimit({ name, used: 567, max: 567 });
-  expect(used).toContain(`${name} was reached: 567 of 567 `);
-  const notFitting = describeLimit({ name, used: 1_234, max: 567 });
-  expect(notFitting).toContain(`${name} was reached: another call could come to 1234 of 567 `);
-  expect(used + notFitting).not.toContain('undefined');
+});
+
+it.each<[LimitName, number, number, string]>([
+  ['maxTurns', 10, 10, 'maxTurns was reached: 10 of 10 model calls were made.'],
+  ['maxTurns', 11, 10, 'maxTurns was reached: 10 of 10 model calls were made.'],
+  ['maxToolCalls', 5, 5, 'maxToolCalls was reached: 5 of 5 tool calls were made.'],
+  ['maxActiveMs', 3, 1, 'maxActiveMs was reached: 3 of 1 ms were used.'],
+  ['maxInputTokens', 9, 9, 'maxInputTokens was reached: 9 of 9 input tokens.'],
+  ['maxOutputTokens', 9, 8, 'maxOutputTokens was reached: another call could come to 9 of 8 out'],
+  ['maxTotalTokens', 9, 8, 'another call could come to 9 of 8 tokens.'],
+  ['maxCostMicros', 500_000, 500_000, 'maxCostUsd was reached: $0.5 of $0.5.'],
+  ['maxCostMicros', 761, 1, 'another call could come to $0.000761 of $0.000001.'],
+  ['maxRepeats', 3, 3, 'maxRepeats was reached: 3 of 3 identical calls in a row.'],
+  ['maxMalformedReplies', 3, 3, '3 of 3 malformed replies in a row.'],
+  ['maxContinuations', 2, 2, '2 of 2 continuations of one reply.'],
+  ['maxReplyTokens', 64, 64, '64 of 64 tokens in one reply.'],
+  ['contextWindow', 9, 8, 'another call could come to 9 of 8 tokens in the context window.'],
+])('the limit %s at %d of %d is described as people set it', (name, used, max, words) => {
+  expect(describeLimit({ name, used, max })).toContain(words);
 });

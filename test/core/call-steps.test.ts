@@ -58,6 +58,28 @@ const results = (context: RunContext): readonly ToolResult[] =>
   (context.messages.at(-1)?.content ?? []).filter((block) => block.type === 'tool_result');
 const contents = (context: RunContext) => results(context).map(({ content }) => content);
 
+describe('settleCall', () => {
+  const priced = () =>
+    asked([toolUse('1')], {}, { tools: [tool('search', { maxCostMicros: 5_000 })] });
+
+  it('charges the whole reservation when what the call cost is not known', () => {
+    const before = priced();
+    const { ledger } = settle(before, '1', { costMicros: null });
+    expect(ledger.reserved).toEqual([]);
+    expect(ledger.uncertain.costMicros).toBe(before.ledger.uncertain.costMicros + 5_000);
+    expect(ledger.spent).toEqual(before.ledger.spent);
+    expect(committed(ledger)).toEqual(committed(before.ledger));
+  });
+
+  it('charges what the call cost when that is known', () => {
+    const before = priced();
+    const { ledger } = settle(before, '1', { costMicros: 30 });
+    expect(ledger.reserved).toEqual([]);
+    expect(ledger.spent.costMicros).toBe(before.ledger.spent.costMicros + 30);
+    expect(ledger.uncertain).toEqual(before.ledger.uncertain);
+  });
+});
+
 describe('admitCalls', () => {
   it('admits known tools in the order of the reply', () => {
     const context = asked([toolUse('1'), toolUse('2', 'mail')]);

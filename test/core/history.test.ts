@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { historyProblems, mergeNeighbours, repairHistory } from '../../src/core/history.ts';
+import {
+  historyProblems,
+  mergeNeighbours,
+  repairHistory,
+  requestHistory,
+} from '../../src/core/history.ts';
 import {
   type ContentBlock,
   errorResult,
@@ -72,6 +77,15 @@ describe('repairHistory', () => {
       'signed thinking without a text: kept',
       [user(text('a')), assistant(thinking(''), text('b'))],
       [user(text('a')), assistant(thinking(''), text('b'))],
+    ],
+    [
+      'lone surrogates in texts, inputs and keys: replaced',
+      [user(text('a\ud800')), assistant({ ...use('1'), input: { '\udc00': ['\ud83d'] } } as never)],
+      [
+        user(text('a\ufffd')),
+        assistant({ ...use('1'), input: { '\ufffd': ['\ufffd'] } } as never),
+        user(unanswered('1')),
+      ],
     ],
     [
       'a tool use at the end: answered',
@@ -238,6 +252,56 @@ describe('repairHistory', () => {
   ])('%s', (_, messages, expected) => {
     expect(repairHistory(messages)).toEqual(expected);
     expect(historyProblems(expected)).toEqual([]);
+  });
+});
+
+describe('requestHistory', () => {
+  const made = (model: string): ContentBlock => ({ ...thinking(`of ${model}`), model }) as never;
+  it.each<[string, Message[], Message[]]>([
+    [
+      'messages paused in a row: as they were paused, while nobody has said anything since',
+      [user(text('a')), assistant(search('s')), assistant(searched('s'), search('t'))],
+      [user(text('a')), assistant(search('s')), assistant(searched('s'), search('t'))],
+    ],
+    [
+      'messages paused in a row, and a question: merged',
+      [user(text('a')), assistant(text('b')), assistant(text('c')), user(text('d'))],
+      [user(text('a')), assistant(text('b'), text('c')), user(text('d'))],
+    ],
+    [
+      'paused messages with a tool use: merged, and answered',
+      [user(text('a')), assistant(use('1')), assistant(text('b'))],
+      [user(text('a')), assistant(use('1'), text('b')), user(unanswered('1'))],
+    ],
+    [
+      'thinking of the model and of nobody: kept, without the name',
+      [user(text('a')), assistant(made('this'), thinking('old'), text('b')), user(text('c'))],
+      [
+        user(text('a')),
+        assistant(thinking('of this'), thinking('old'), text('b')),
+        user(text('c')),
+      ],
+    ],
+    [
+      'thinking of another model: dropped, with the message that held nothing else',
+      [
+        user(text('a')),
+        assistant(made('that'), use('1')),
+        user(result('1')),
+        assistant({ type: 'redacted_thinking', data: 'x', model: 'that' }),
+        user(text('b')),
+      ],
+      [user(text('a')), assistant(use('1')), user(result('1'), text('b'))],
+    ],
+  ])('%s', (_name, messages, expected) => {
+    expect(requestHistory(messages, 'this')).toEqual(expected);
+    expect(requestHistory(requestHistory(messages, 'this'), 'this')).toEqual(expected);
+  });
+
+  it('names no model, though what it repairs for a person does', () => {
+    const messages = [user(text('a')), assistant(made('this'), text('b'))];
+    expect(repairHistory(messages)).toEqual(messages);
+    expect(JSON.stringify(requestHistory(messages, 'this'))).not.toContain('"model"');
   });
 });
 

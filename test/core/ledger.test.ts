@@ -26,6 +26,9 @@ import { unlimited } from './sample-run.ts';
 const amount = (change: Partial<Amount>): Amount => ({ ...nothing, ...change });
 const open = (limits: Partial<Limits> = {}): Ledger => openLedger({ ...unlimited, ...limits });
 
+const used = (ledger: Ledger, change: Partial<Amount>): Ledger =>
+  settle(reserve(ledger, 'a', nothing), 'a', amount(change));
+
 /** Spent, uncertain and reserved: a third of everything in each. */
 const usedThrice = (limits: Partial<Limits>, each: Partial<Amount>): Ledger =>
   reserve(
@@ -78,7 +81,8 @@ describe('limitsNear', () => {
     [80, ['maxTurns']],
     [100, ['maxTurns']],
   ])('names a limit from the share on: %i of 100 turns', (turns, expected) => {
-    const ledger = reserve(open({ maxTurns: 100 }), 'a', amount({ turns }));
+    const spent = used(open({ maxTurns: 100 }), { turns: turns - 1 });
+    const ledger = charge(reserve(spent, 'b', amount({ turns: 1 })), 'b');
     expect(limitsNear(ledger, 0.8).map(({ name }) => name)).toEqual(expected);
   });
 
@@ -91,7 +95,7 @@ describe('limitsNear', () => {
       maxInputTokens: 1_000,
       maxTotalTokens: 0,
     });
-    ledger = reserve(ledger, 'a', amount({ turns: 8, costMicros: 95, inputTokens: 10 }));
+    ledger = used(ledger, { turns: 8, costMicros: 95, inputTokens: 10 });
     ledger = countCall(readMeter(ledger, 9), 'search');
     const expected: readonly LimitName[] = [
       'maxToolCalls',
@@ -100,6 +104,12 @@ describe('limitsNear', () => {
       'maxTurns',
     ];
     expect(limitsNear(ledger, 0.8).map(({ name }) => name)).toEqual(expected);
+  });
+
+  it('counts nothing that is only set aside', () => {
+    const limits = { maxTurns: 1, maxOutputTokens: 100, maxCostMicros: 100 };
+    const call = amount({ turns: 1, outputTokens: 100, costMicros: 100 });
+    expect(limitsNear(reserve(open(limits), 'a', call), 0.8)).toEqual([]);
   });
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Limits } from '../../src/core/budget.ts';
 import { admitCalls } from '../../src/core/call-steps.ts';
+import { goneToolTokens } from '../../src/core/gone-tools.ts';
 import { committed, limitPassedBy, nothing, reserve, reservedFor } from '../../src/core/ledger.ts';
 import {
   type Message,
@@ -14,6 +15,7 @@ import {
   askToGoOn,
   beginModelCall,
   chargeModelCall,
+  joinSteered,
   planAgain,
   releaseModelCall,
   takeReply,
@@ -65,6 +67,32 @@ describe('beginModelCall', () => {
   ])('counts attempt %i of model %i as %i new turns', (attempt, model, turns) => {
     const context = { ...sampleRun(), plan: { ...firstAttempt, attempt, model } };
     expect(begin(context).turn).toBe(turns);
+  });
+});
+
+describe('a reply taken', () => {
+  it('has the name of the model that was asked on its thinking', () => {
+    const models = [sampleModel, { ...sampleModel, id: 'second' }] as const;
+    const plan = { ...firstAttempt, model: 1 };
+    const content = [
+      { type: 'thinking', thinking: 'hm', signature: 's', model: 'forged' },
+      { type: 'redacted_thinking', data: 'x' },
+      text('so'),
+    ] as const;
+    const context = take({ ...begin(sampleRun({ models })), plan }, reply({ content }));
+    expect(context.messages.at(-1)?.content).toEqual([
+      { ...content[0], model: 'second' },
+      { ...content[1], model: 'second' },
+      text('so'),
+    ]);
+  });
+
+  it('counts the definitions that its tool uses make necessary in a run without tools', () => {
+    const without = take(begin(sampleRun({ tools: [] })), asking(toolUse('1', 'gone')));
+    const known = take(begin(sampleRun()), asking(toolUse('1', 'gone')));
+    expect(without.contextTokens - known.contextTokens).toBe(goneToolTokens(without.messages));
+    const again = take(begin(without), asking(toolUse('2', 'gone')));
+    expect(again.contextTokens).toBe(known.contextTokens);
   });
 });
 
@@ -237,6 +265,35 @@ it.each([
   const { steered } = askToGoOn(context);
   expect(steered).toHaveLength(expected);
   expect(steered?.[0]).toEqual(text('wait'));
+});
+
+describe('joinSteered', () => {
+  it('puts what was steered behind the transcript, and counts it', () => {
+    const before = { ...sampleRun(), steered: [text('also'), text('this')] };
+    const context = { ...before, ...joinSteered(before) };
+    expect(context.steered).toEqual([]);
+    expect(context.messages).toEqual([
+      ...before.messages,
+      { role: 'user', content: before.steered },
+    ]);
+    expect(context.contextTokens).toBe(before.contextTokens + tokensAtMost(before.steered));
+  });
+
+  it('changes nothing when nothing was steered', () => {
+    const before = sampleRun();
+    expect({ ...before, ...joinSteered(before) }).toEqual(before);
+  });
+
+  it("leaves out the run's own wish to go on, and nothing that a person said", () => {
+    const cut = { ...sampleRun(), stopReason: 'max_tokens' as const, continuations: 1 };
+    const asked = { ...cut, ...askToGoOn(cut) };
+    expect(joinSteered(asked)).toEqual({ steered: [] });
+    const twice = { ...asked, steered: [...asked.steered, ...asked.steered, text('this')] };
+    const { messages } = joinSteered(twice);
+    expect(messages?.at(-1)?.content).toEqual([asked.steered[0], text('this')]);
+    const notAsked = { ...asked, continuations: 0 };
+    expect(joinSteered(notAsked).messages?.at(-1)?.content).toEqual(asked.steered);
+  });
 });
 
 const rate = fc.double({ min: 0, max: 30, noNaN: true });

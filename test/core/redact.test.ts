@@ -42,6 +42,54 @@ describe('redactor', () => {
   });
 });
 
+describe('a redacted value', () => {
+  const { value } = redactor(['s3cret']);
+  const circular: Record<string, unknown> = { name: 's3cret' };
+  circular.self = circular;
+  const throwing = Object.defineProperty({ b: 's3cret' }, 'a', {
+    enumerable: true,
+    get: () => raise(new Error('s3cret')),
+  });
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+
+  it.each<[string, unknown, unknown]>([
+    ['that holds itself', circular, { name: '[redacted]', self: '[Circular]' }],
+    ['whose getter throws', throwing, { a: '[Threw]', b: '[redacted]' }],
+    ['that can not be looked into', { a: revoked.proxy }, { a: '[Threw]' }],
+    ['with an error', [new Error('the s3cret')], ['{"name":"Error","message":"the [redacted]"}']],
+    ['with a map', new Map([['a', 's3cret']]), '[["a","[redacted]"]]'],
+    ['with a date', { at: new Date(0) }, { at: '1970-01-01T00:00:00.000Z' }],
+    ['with bare values', [1n, undefined, Number.NaN, null], [1n, undefined, Number.NaN, null]],
+    ['with a key of the prototype', JSON.parse('{"__proto__":{"a":1}}'), undefined],
+  ])('%s is still a value', (_name, given, expected) => {
+    const copy = value(given);
+    expect(copy).toEqual(expected ?? given);
+    expect(Object.getPrototypeOf(Object(copy))).not.toHaveProperty('a');
+  });
+
+  it('has a bounded depth and size', () => {
+    let deep: unknown = 's3cret';
+    for (let level = 0; level < 20_000; level += 1) deep = [deep];
+    expect(JSON.stringify(value(deep))).toContain('[Too deep]');
+    expect(value(Array.from({ length: 300_000 }, () => 1)).at(-1)).toBe('[Truncated]');
+    const wide = Object.fromEntries(Array.from({ length: 300_000 }, (_, key) => [`k${key}`, 1]));
+    expect(Object.keys(value(wide)).length).toBeLessThan(200_002);
+  });
+
+  it('is a copy, also when there are no secrets', () => {
+    const given = { list: [{ a: 'text' }] };
+    const copy = redactor([]).value(given);
+    expect(copy).toEqual(given);
+    expect(copy.list).not.toBe(given.list);
+    expect(copy.list[0]).not.toBe(given.list[0]);
+  });
+});
+
+function raise(error: Error): never {
+  throw error;
+}
+
 describe('redactEvents', () => {
   it('never lets a secret out, wherever the pieces are cut, and loses nothing else', () => {
     let split = 0;

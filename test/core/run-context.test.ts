@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { tokensAtMost, userMessage } from '../../src/core/message.ts';
+import { goneToolTokens } from '../../src/core/gone-tools.ts';
+import { type Message, tokensAtMost, userMessage } from '../../src/core/message.ts';
 import {
   bytesBound,
   modelOf,
   outputOf,
+  type RunSettings,
   startContext,
   toolNamed,
 } from '../../src/core/run-context.ts';
-import { sampleModel, sampleRun, sampleSettings, tool, unlimited } from './sample-run.ts';
+import { sampleModel, sampleRun, sampleSettings, tool, toolUse, unlimited } from './sample-run.ts';
 
 const other = { ...sampleModel, id: 'other' };
 
@@ -24,6 +26,13 @@ describe('a new run', () => {
     expect(context.contextTokens).toBe(expected);
     expect(bytesBound(sampleSettings, messages)).toBe(expected);
     expect(context.messages).toBe(messages);
+  });
+
+  it('counts stand-ins for the tools of the history when it has none of its own', () => {
+    const messages: Message[] = [{ role: 'assistant', content: [toolUse('1', 'gone')] }];
+    const bound = (tools: RunSettings['tools']) =>
+      bytesBound({ ...sampleSettings, tools }, messages);
+    expect(bound([]) - bound(sampleSettings.tools)).toBe(goneToolTokens(messages));
   });
 });
 

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LimitName, Limits } from '../../src/core/budget.ts';
-import { type Amount, limitPassedBy, nothing, readMeter, reserve } from '../../src/core/ledger.ts';
+import {
+  type Amount,
+  charge,
+  limitPassedBy,
+  nothing,
+  readMeter,
+  reserve,
+} from '../../src/core/ledger.ts';
 import { text, tokensAtMost } from '../../src/core/message.ts';
 import { costAtMostMicros } from '../../src/core/price.ts';
 import type { RunContext } from '../../src/core/run-context.ts';
@@ -192,10 +199,12 @@ it('names the context window with its numbers, as far as they are known', () => 
 });
 
 it('warns once of each limit that is nearly reached', () => {
-  const context = spent(run({ maxTurns: 10, maxOutputTokens: 100 }), {
+  const reserved = spent(run({ maxTurns: 10, maxOutputTokens: 100 }), {
     turns: 8,
     outputTokens: 79,
   });
+  expect(newWarnings(reserved)).toEqual([]);
+  const context = { ...reserved, ledger: charge(reserved.ledger, 'before') };
   expect(newWarnings(context)).toEqual([{ name: 'maxTurns', used: 8, max: 10 }]);
   expect(newWarnings({ ...context, warned: ['maxTurns'] })).toEqual([]);
 });

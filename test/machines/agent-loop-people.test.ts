@@ -1,14 +1,27 @@
 import { describe, expect, it } from 'vitest';
+import type { InputFrom } from 'xstate';
 import { historyProblems, repairHistory } from '../../src/core/history.ts';
 import { committed } from '../../src/core/ledger.ts';
 import { text, userMessage } from '../../src/core/message.ts';
-import { cancelled, livingStates, oneCall, playRun, resultTexts, stateOf, steer } from './loop.ts';
+import {
+  cancelled,
+  type Loop,
+  type LoopEvent,
+  livingStates,
+  oneCall,
+  playRun,
+  resultTexts,
+  stateOf,
+  steer,
+} from './loop.ts';
 import {
   again,
   answered,
   asksFor,
   lost,
+  modelBroke,
   modelDone,
+  runInput,
   says,
   toolDone,
   toolUse,
@@ -36,6 +49,37 @@ describe('steering', () => {
       { role: 'assistant', content: [text('done')] },
       userMessage('and this'),
     ]);
+  });
+});
+
+describe('what was steered when no model call follows', () => {
+  const limited = { limits: { maxTurns: 1 } };
+  const paused: LoopEvent[] = [{ type: 'run.paused' }, modelDone(lost)];
+
+  it.each<[string, InputFrom<Loop>, LoopEvent[], LoopEvent[]]>([
+    ['cancelled', runInput(), [], [cancelled]],
+    ['cancelled', runInput(), [oneCall, works('a', true)], [cancelled]],
+    ['cancelled', runInput(), paused, [cancelled]],
+    ['exhausted', runInput(limited), [oneCall], [toolDone(answered('a'))]],
+    ['exhausted', runInput(limited), [], [modelDone(says('done'))]],
+    ['refused', runInput(), [], [modelDone(says('no', 'refusal'))]],
+    ['failed', runInput(), [], [modelBroke]],
+    [
+      'exhausted',
+      runInput({ settings: { onLimit: 'wrapUp' }, limits: { maxTurns: 2 } }),
+      [modelDone(says('part', 'pause_turn'))],
+      [modelDone(says('done'))],
+    ],
+  ])('joins the history of a run that ends as %s (%#)', (status, input, before, after) => {
+    const run = playRun(input);
+    run.send(...before, steer('and this'), ...after);
+    const { context } = run.now;
+    expect(stateOf(run.now)).toBe(status);
+    expect(context.messages.at(-1)).toEqual(userMessage('and this'));
+    expect(context.steered).toEqual([]);
+    expect(historyProblems(repairHistory(context.messages))).toEqual([]);
+    const [last] = repairHistory(context.messages).slice(-1);
+    expect(last?.content.at(-1)).toEqual(text('and this'));
   });
 });
 

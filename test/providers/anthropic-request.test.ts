@@ -126,6 +126,35 @@ describe('requestBody', () => {
     );
   });
 
+  const use = (id: string) => ({ type: 'tool_use', id, name: 't', input: {} }) as const;
+  const answer = (id: string): Message => ({
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: id, content: 'b' }],
+  });
+  const thought = { type: 'thinking', thinking: 'Hm', signature: 's' } as const;
+  const turn = (...content: Message['content']): Message => ({ role: 'assistant', content });
+  it.each<[string, readonly Message[], boolean]>([
+    ['a turn that began without any', [turn(use('a')), answer('a')], false],
+    ['a turn that began with some', [turn(thought, use('a')), answer('a')], true],
+    [
+      'a later call of a turn that began with some',
+      [turn(thought, use('a')), answer('a'), turn(use('b')), answer('b')],
+      true,
+    ],
+    [
+      'a new turn',
+      [turn(use('a')), answer('a'), turn({ type: 'text', text: 'b' }), userMessage('c')],
+      true,
+    ],
+    ['a paused turn that began without any', [turn({ type: 'text', text: 'b' })], false],
+  ])('a thinking budget in %s', (_name, messages, isSent) => {
+    const thinking = { type: 'enabled', budgetTokens: 2_000 } as const;
+    const sent = body({ tools, messages: [userMessage('a'), ...messages] }, { thinking });
+    expect(Object.hasOwn(sent, 'thinking')).toBe(isSent);
+    const ended = messages.at(-1)?.role === 'user';
+    if (ended) expect(requestProblems(sent)).toEqual([]);
+  });
+
   it.each(['tool_choice', 'tools', 'system', 'thinking', 'temperature', 'stream', 'container'])(
     'leaves out %s when there is no need of it',
     (field) => {

@@ -259,6 +259,33 @@ describe('a call that takes too long', () => {
     await vi.waitFor(() => expect(isClosed).toBe(true));
   });
 
+  it('before the headers of a stream ends with stream_timeout, to be asked in the same way again', async () => {
+    const model = await answering(() => {}, { streamIdleMs: 30 });
+    const { reply, listenersLeft } = calling(model);
+    await expect(reply).rejects.toMatchObject({
+      code: 'stream_timeout',
+      isRetryable: true,
+      mayHaveBilled: true,
+      isStreamTrouble: false,
+    });
+    expect(listenersLeft()).toBe(0);
+  });
+
+  it.each([
+    ['before the headers, without streaming', false, () => {}],
+    [
+      'in a body that is no stream',
+      true,
+      (response: ServerResponse) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).write('{'),
+    ],
+  ])('%s may be silent for longer than a stream', async (_name, streams, answer) => {
+    const model = await answering(answer, { streamIdleMs: 30, timeoutMs: 150 });
+    await expect(calling(model, { streams }).reply).rejects.toMatchObject({
+      code: 'provider_error',
+    });
+  });
+
   it.each([
     ['before the headers', () => {}],
     [

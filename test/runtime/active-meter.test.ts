@@ -15,7 +15,7 @@ function meterAt(options: { readonly startMs?: number; readonly limitMs?: number
     nowMs += ms;
     vi.advanceTimersByTime(ms);
   };
-  return { meter, ranOut, pass, raise: (ms: number) => (limitMs = ms) };
+  return { meter, ranOut, pass, raise: (ms: number | null) => (limitMs = ms) };
 }
 
 describe('activeMeter', () => {
@@ -45,6 +45,34 @@ describe('activeMeter', () => {
     meter.begin();
     pass(10);
     expect(ranOut.mock.calls).toEqual([[50]]);
+    vi.useRealTimers();
+  });
+
+  it.each([
+    ['that is set while an effect runs', null, 50, [[50]]],
+    ['that is lowered while an effect runs', 1_000, 50, [[50]]],
+    ['that is used up already, at once', 1_000, 5, [[11]]],
+    ['no longer once it is taken away', 50, null, []],
+  ])('heeds a limit %s', (_name, limitMs, newLimitMs, expected) => {
+    vi.useFakeTimers();
+    const { meter, ranOut, pass, raise } = meterAt({ limitMs });
+    meter.begin();
+    pass(10);
+    raise(newLimitMs);
+    meter.heedLimit();
+    pass(1);
+    pass(39);
+    expect(ranOut.mock.calls).toEqual(expected);
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  it('sets no timer for a limit that comes while nothing runs', () => {
+    vi.useFakeTimers();
+    const { meter, raise } = meterAt();
+    raise(50);
+    meter.heedLimit();
+    expect(vi.getTimerCount()).toBe(0);
     vi.useRealTimers();
   });
 

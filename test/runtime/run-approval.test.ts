@@ -1,7 +1,22 @@
-import { createAgent } from 'pawl';
+import { createAgent, defineTool, toolOutput } from 'pawl';
 import { scriptedModel } from 'pawl/testing';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { eventsNamed, finish, gatedTool, mailer, resultsIn, untilEvent, uses } from './run-kit.ts';
+
+const asksForMail = uses({ id: 'a', name: 'send_mail', input: { to: 'Ada' } });
+const mailLike = {
+  name: 'send_mail',
+  description: 'Sends a mail.',
+  input: z.object({ to: z.string() }),
+  effect: 'once',
+} as const;
+
+function raise(error: Error): never {
+  throw error;
+}
+
+const never = (): Promise<boolean> => new Promise(() => {});
 
 /** A run that asks for one mail to Ada, and answers. */
 function asking(options: Pick<Parameters<typeof createAgent>[0], 'permissions'> = {}) {
@@ -51,6 +66,41 @@ describe('a call that needs an approval', () => {
     expect(resultsIn(model.requests[1]?.messages[2])).toEqual([told]);
     expect(eventsNamed(events, 'tool.settled')).toMatchObject([{ ending: 'denied' }]);
     expect(eventsNamed(events, 'tool.started')).toEqual([]);
+  });
+
+  it.each([
+    ['throws', () => raise(new Error('No such person.')), 'No such person.'],
+    ['is an error by its own word', () => toolOutput({ content: 'Full.', isError: true }), 'Full.'],
+    [
+      'gives blocks',
+      () => toolOutput({ content: [{ type: 'text', text: 'Sent.' }] }),
+      [{ type: 'text', text: 'Sent.' }],
+    ],
+  ])('tells the model of changed arguments also when it %s', async (_name, send, said) => {
+    const tool = defineTool({ ...mailLike, run: send });
+    const model = scriptedModel([asksForMail, 'Ok.']);
+    const run = createAgent({ model, tools: [tool] }).start('Write to Ada.');
+    await run.idle();
+    await run.approve('a', { input: { to: 'Bob' } });
+    const { result } = await finish(run);
+    const notice = '[A person changed the arguments before this ran: {"to":"Bob"}]';
+    const expected =
+      typeof said === 'string' ? `${said}\n\n${notice}` : [...said, { type: 'text', text: notice }];
+    expect(result.messages[2]?.content).toMatchObject([{ content: expected }]);
+  });
+
+  it('refuses changed arguments that can not be checked in time', async () => {
+    const input = z.object({ to: z.string() }).refine(({ to }) => to === 'Ada' || never());
+    const tool = defineTool({ ...mailLike, input, timeoutMs: 20, run: () => 'Sent.' });
+    const model = scriptedModel([asksForMail, 'Ok.']);
+    const run = createAgent({ model, tools: [tool] }).start('Write to Ada.');
+    await run.idle();
+    await expect(run.approve('a', { input: { to: 'Bob' } })).rejects.toMatchObject({
+      code: 'invalid_tool_input',
+      message: expect.stringContaining('could not be checked within 20 ms'),
+    });
+    await run.approve('a');
+    expect(resultsIn((await finish(run)).result.messages[2])).toEqual(['a: Sent.']);
   });
 
   it('runs with other arguments when they were put in its place, and the model is told', async () => {

@@ -124,4 +124,19 @@ describe('the events of a run', () => {
       message: `onEvent threw at ${type}: no space left`,
     });
   });
+
+  it('go on when the listener of the agent rejects, which is a warning', async () => {
+    const warned = new Promise<Error>((resolve) => process.once('warning', resolve));
+    const { agent } = scripted(['Ok.'], {
+      onEvent: async ({ type }) => {
+        if (type === 'model.started') throw new Error('no space left');
+      },
+    });
+    const { result } = await finish(agent.start('Go.'));
+    expect(result.status).toBe('completed');
+    expect(await warned).toMatchObject({
+      name: 'PawlWarning',
+      message: 'onEvent threw at model.started: no space left',
+    });
+  });
 });

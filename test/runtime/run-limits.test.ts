@@ -61,6 +61,23 @@ describe('a limit', () => {
     expect(resultsIn(result.messages[2])[0]).toContain('The run has used up its time.');
   });
 
+  it('of active time that is set while a tool works stops it', async () => {
+    const work = gatedTool();
+    const { agent } = scripted([uses({ id: 'a', name: 'work' })], { tools: [work.tool] });
+    const run = agent.start('Go.');
+    await work.begun;
+    run.raiseBudget({ maxActiveMs: 1 });
+    const { result } = await finish(run);
+    expect(result).toMatchObject({ status: 'exhausted', limit: { name: 'maxActiveMs' } });
+    expect(work.signals[0]?.aborted).toBe(true);
+  });
+
+  it('is not near because of what is only set aside', async () => {
+    const { agent } = scripted(['Ok.'], { budget: { maxOutputTokens: 200, maxTurns: 1 } });
+    const { events } = await finish(agent.start('Go.'));
+    expect(eventsNamed(events, 'limit.near')).toEqual([]);
+  });
+
   it('of tool calls answers those beyond it, in the order of the calls', async () => {
     const three = ['a', 'b', 'c'].map((id) => ({ id, name: 'echo', input: { text: id } }));
     const { agent } = scripted([uses(...three), 'Ok.'], {

@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { defineTool, type Tool, toolOutput } from 'pawl';
+import { defineTool, memoryStore, type Run, type Store, type Tool, toolOutput } from 'pawl';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { RunContext } from '../../src/core/run-context.ts';
 import {
   echo,
   eventsNamed,
   finish,
+  gate,
   gatedTool,
   resultsIn,
   scripted,
@@ -14,6 +16,13 @@ import {
 } from './run-kit.ts';
 
 const anything = z.object({});
+const quickly = {
+  name: 'quick',
+  description: 'A test.',
+  input: anything,
+  effect: 'once',
+  timeoutMs: 10,
+} as const;
 
 /** A tool without input that does this. */
 const tool = (name: string, run: Tool['run'], options: { readonly maxRetries?: number } = {}) =>
@@ -135,6 +144,142 @@ describe('tool calls', () => {
     expect(JSON.stringify(result.messages)).not.toContain('too late');
   });
 
+  it('go on when their progress can not be told as it is', async () => {
+    const circular: Record<string, unknown> = { note: 'my key' };
+    circular.self = circular;
+    const telling = tool('tell', (_input, { progress }) => {
+      progress(circular);
+      return 'Told.';
+    });
+    const { agent } = scripted([uses({ id: 'a', name: 'tell' }), 'Ok.'], {
+      tools: [telling],
+      secrets: ['key'],
+    });
+    const { result, events } = await finish(agent.start('Go.'));
+    expect(resultsIn(result.messages[2])).toEqual(['a: Told.']);
+    expect(eventsNamed(events, 'tool.progress')).toMatchObject([
+      { value: { note: 'my [redacted]', self: '[Circular]' } },
+    ]);
+  });
+
+  it('whose input can not be checked in time have failed, and cost nothing', async () => {
+    const hangs = defineTool({
+      name: 'hangs',
+      description: 'Its check never ends.',
+      input: z.object({}).refine(() => never()),
+      effect: 'once',
+      timeoutMs: 10,
+      maxCostUsd: 1,
+      run: () => 'Done.',
+    });
+    const { agent } = scripted([uses({ id: 'a', name: 'hangs' }), 'Ok.'], { tools: [hangs] });
+    const { result, events } = await finish(agent.start('Go.'));
+    expect(resultsIn(result.messages[2])).toEqual([
+      'a: The input could not be checked within 10 ms.',
+    ]);
+    expect(eventsNamed(events, 'tool.settled')).toMatchObject([{ ending: 'failed' }]);
+    expect(eventsNamed(events, 'tool.started')).toEqual([]);
+    expect(result.budget.uncertain.costUsd).toBe(0);
+  });
+
+  it('that the policy does not answer for in time are denied', async () => {
+    const hangs = defineTool({ ...quickly, run: () => 'Done.' });
+    const { agent } = scripted([uses({ id: 'a', name: 'quick' }), 'Ok.'], {
+      tools: [hangs],
+      permissions: { deny: [{ tool: 'quick', when: never }], otherwise: 'allow' },
+    });
+    const { result, events } = await finish(agent.start('Go.'));
+    expect(resultsIn(result.messages[2])).toEqual([
+      'a: Denied: the policy of this agent did not answer within 10 ms.',
+    ]);
+    expect(eventsNamed(events, 'tool.settled')).toMatchObject([{ ending: 'denied' }]);
+  });
+
+  it.each([
+    [
+      'input can not be checked any more',
+      { parses: 2, rules: 9 },
+      'could not be checked',
+      'notRun',
+    ],
+    ['policy does not answer any more', { parses: 9, rules: 1 }, 'did not answer', 'denied'],
+  ])('whose %s once they are approved do not run', async (_name, most, why, ending) => {
+    const counts = { parses: 0, rules: 0 };
+    const answers = async (name: keyof typeof counts, answer: boolean): Promise<boolean> => {
+      counts[name] += 1;
+      return counts[name] <= most[name] ? answer : never();
+    };
+    const hangs = defineTool({
+      ...quickly,
+      input: z.object({}).refine(() => answers('parses', true)),
+      run: () => 'Done.',
+    });
+    const { agent } = scripted([uses({ id: 'a', name: 'quick' }), 'Ok.'], {
+      tools: [hangs],
+      permissions: {
+        deny: [{ tool: 'quick', when: () => answers('rules', false) }],
+        otherwise: 'ask',
+      },
+    });
+    const run = agent.start('Go.');
+    await run.idle();
+    await run.approve('a');
+    const { result, events } = await finish(run);
+    expect(resultsIn(result.messages[2])).toEqual([expect.stringContaining(why)]);
+    expect(eventsNamed(events, 'tool.settled')).toMatchObject([{ ending }]);
+    expect(eventsNamed(events, 'tool.started')).toEqual([]);
+  });
+
+  it('give their slot back when they are stopped before they begin', async () => {
+    const long = gatedTool({ name: 'long' });
+    const single = defineTool({
+      name: 'single',
+      description: 'One at a time.',
+      input: anything,
+      effect: 'once',
+      concurrency: 1,
+      run: () => 'Done.',
+    });
+    const inner = memoryStore();
+    const durable = gate<void>();
+    let isSlow = false;
+    const store: Store = {
+      ...inner,
+      async save(steps) {
+        if (isSlow) await durable.passed;
+        return inner.save(steps);
+      },
+    };
+    const { agent } = scripted(
+      [
+        uses({ id: 'a', name: 'long' }, { id: 'b', name: 'single' }),
+        uses({ id: 'c', name: 'single' }),
+        'Ok.',
+      ],
+      {
+        tools: [long.tool, single],
+        permissions: { ask: ['single'], otherwise: 'allow' },
+        onLimit: 'ask',
+        store,
+      },
+    );
+    const run = agent.start('Go.');
+    await Promise.all([untilEvent(run, 'approval.wanted'), long.begun]);
+    isSlow = true;
+    const approved = run.approve('b');
+    while (!isRunning(run, 'b')) await nextTurn();
+    run.raiseBudget({ maxActiveMs: 1 });
+    await untilEvent(run, 'budget.wanted');
+    isSlow = false;
+    durable.open();
+    await approved;
+    run.raiseBudget({ maxActiveMs: 60_000 });
+    await wantedFor(run, 'c');
+    await run.approve('c');
+    const { result } = await finish(run);
+    expect(resultsIn(result.messages[4])).toEqual(['c: Done.']);
+  });
+
   it('that name no tool, or bring bad input, are answered without running', async () => {
     const { agent } = scripted(
       [
@@ -227,6 +372,20 @@ describe('tool calls', () => {
     expect(result.costUsd).toBe(0.25);
   });
 });
+
+const never = (): Promise<boolean> => new Promise(() => {});
+
+const isRunning = (run: Run, callId: string): boolean => {
+  const { calls } = run.snapshot().context as unknown as RunContext;
+  return calls.some(({ id, isRunning }) => id === callId && isRunning);
+};
+
+async function wantedFor(run: Run, callId: string): Promise<void> {
+  for await (const event of run.events) {
+    if (event.type === 'approval.wanted' && event.callId === callId) return;
+  }
+  throw new Error(`The run ended without asking for "${callId}".`);
+}
 
 function raise(value: unknown): never {
   throw value;

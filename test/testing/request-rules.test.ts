@@ -420,6 +420,28 @@ describe('what was sent earlier', () => {
     expect(requestProblems(request(rest), [sentCall])).toEqual(problems);
   });
 
+  it('takes thinking for the model that made it only, which another may do without', () => {
+    const sent = [{ ...sentCall, model: 'other' }];
+    const body = (...content: readonly unknown[]) => request({ ...on, ...history(...content) });
+    expect(requestProblems(body(use('a')), sent)).toEqual([]);
+    expect(requestProblems(body(thinking, redacted, use('a')), sent)).toContain(
+      'messages.1: thinking was made by another model',
+    );
+    const own = { ...sentCall, model: body().model as string };
+    expect(requestProblems(body(thinking, redacted, use('a')), [...sent, own])).toEqual([]);
+  });
+
+  it.each([
+    ['that began with thinking', history(thinking, use('a')), 0],
+    ['that began with a call', history(use('a')), 1],
+    ['that is new', messages(ask, assistant(text('Hi')), ask), 0],
+  ])('a thinking budget fits a turn %s: %#', (_name, rest, count) => {
+    const budget = { thinking: { type: 'enabled', budget_tokens: 1_024 } };
+    const problem = 'messages.1: the turn must begin with thinking, which is enabled';
+    const problems = requestProblems(request({ ...budget, ...rest }));
+    expect(problems).toEqual(count === 0 ? [] : [problem]);
+  });
+
   it('takes the latest of two messages that had the same call', () => {
     const cutOff = { content: [{ ...thinking, thinking: 'Cut' }, use('a')], stop_reason: null };
     const body = request({ ...on, ...history(thinking, redacted, use('a')) });

@@ -109,11 +109,8 @@ describe('a definition', () => {
     ['a JSON Schema of a list', { input: { type: 'array' } }, 'input.type'],
     ['properties that are no object', { input: { type: 'object', properties: 5 } }, 'properties'],
     ['required that is no list', { input: { type: 'object', required: 'a' } }, 'required'],
-    ['a type zod does not know', { input: objectOf({ type: 'text' }) }, 'Unsupported type'],
-    ['a broken pattern', { input: objectOf({ type: 'string', pattern: '(' }) }, 'regular'],
-    ['a foreign reference', { input: objectOf({ $ref: 'https://example.com/a' }) }, 'ref'],
-    ['a reference to nothing', { input: objectOf({ $ref: '#/$defs/a' }) }, 'not found'],
-    ['a keyword zod does not know', { input: { type: 'object', if: {} } }, 'Conditional'],
+    ['a type that there is not', { input: objectOf({ type: 'text' }) }, 'no type "text"'],
+    ['no type where types are named', { input: objectOf({ type: ['text'] }) }, 'no type "text"'],
     ['a schema that is not JSON', { input: objectOf({ default: Number.NaN }) }, 'JSON'],
     ['a lone surrogate in a schema', { input: objectOf({ description: '\udfff' }) }, 'surrogate'],
     ['a lone surrogate in a key', { input: objectOf({ '\ud800': 1 }) }, 'surrogate'],
@@ -153,6 +150,97 @@ describe('a definition', () => {
 function objectOf(field: object): object {
   return { type: 'object', properties: { field } };
 }
+
+describe('a JSON Schema that zod does not know all of', () => {
+  const of = (schema: object) => ({ type: 'object', ...schema });
+  const item = { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] };
+  const list = { list: { type: 'array', items: { $ref: '#/definitions/item' } } };
+  const odd = { not: { required: ['z'] }, if: {}, dependentRequired: { a: [] } };
+
+  it.each<[string, object, readonly Json[], readonly Json[]]>([
+    [
+      'definitions of an older dialect',
+      of({ properties: list, definitions: { item } }),
+      [{}, { list: [{ id: 1 }] }],
+      [{ list: [{}] }, { list: 'x' }],
+    ],
+    [
+      'keywords at the top',
+      of({ ...odd, properties: { a: { type: 'number' } }, required: ['a', 'b'] }),
+      [{ a: 1, b: null, more: 1 }],
+      [{ a: 'x', b: 1 }, { a: 1 }, 'text', null, []],
+    ],
+    [
+      'keywords deep inside',
+      of({
+        properties: {
+          a: { type: 'array', items: { ...item, not: { const: 1 }, else: {} } },
+          b: { type: ['string', 'null'], else: false },
+          c: { $ref: '#/definitions/item' },
+        },
+        definitions: { item },
+        additionalProperties: false,
+      }),
+      [{ a: [{ id: 1 }], b: null }, { c: { id: 2 } }],
+      [{ a: [{ id: 'x' }] }, { b: 1 }, { c: {} }, { d: 1 }],
+    ],
+    [
+      'patterns for names beside them',
+      of({ ...odd, patternProperties: { '^x-': { type: 'string' } }, additionalProperties: false }),
+      [{ 'x-a': 'b' }],
+      [{ 'x-a': 1 }],
+    ],
+    [
+      'conditions within allOf',
+      of({ properties: { a: { type: 'string' } }, allOf: [{ if: {}, else: {} }] }),
+      [{ a: 'x' }],
+      [{ a: 1 }],
+    ],
+    [
+      'a recursion beside them',
+      of({ ...odd, properties: { next: { $ref: '#' }, n: { type: 'integer' } } }),
+      [{ n: 1, next: { n: 2 } }],
+      [{ next: { n: 'x' } }],
+    ],
+    [
+      'a recursion that can not be followed',
+      of({
+        properties: { next: { $ref: '#' }, kids: { type: 'array', items: { $ref: '#' } } },
+        allOf: [odd],
+      }),
+      [{ next: 1, kids: [{}] }],
+      [{ kids: {} }],
+    ],
+    [
+      'a pattern of another engine',
+      of({ properties: { a: { type: 'string', pattern: '(?i' } } }),
+      [{ a: 'x' }],
+      [{ a: 1 }],
+    ],
+    [
+      'references to elsewhere, and to nothing',
+      of({ properties: { a: { $ref: 'https://example.com/a' }, b: { $ref: '#/$defs/b' } } }),
+      [{ a: 1, b: [] }],
+      [7],
+    ],
+    [
+      'a field with the name of a prototype',
+      of({ ...JSON.parse('{"properties":{"__proto__":{"type":"string"}}}'), allOf: [odd] }),
+      [{ a: 1 }],
+      [7],
+    ],
+  ])('makes a tool with %s', async (_name, schema, good, bad) => {
+    const tool = toolWith(schema);
+    expect(tool.inputSchema).toEqual(schema);
+    for (const value of good) expect(await tool.parse(value)).toEqual({ ok: true, value });
+    for (const value of bad) expect(await problemOf(tool, value)).not.toBe('');
+  });
+
+  it('is an object at the top also when that is a definition of an older dialect', () => {
+    const schema = { $ref: '#/definitions/item', definitions: { item } };
+    expect(toolWith(schema).inputSchema).toMatchObject(item);
+  });
+});
 
 describe('the schema for the model', () => {
   it('is the input side of a zod schema, without its dialect', () => {

@@ -557,6 +557,7 @@ describe('a run refuses, and goes on', () => {
       (run) => run.approve('a', untyped({ input: { to: new Date(0) } })),
     ],
     ['approve: no id', 'callId', (run) => run.approve(untyped(undefined))],
+    ['cancel: a reason that is a number', 'reason', async (run) => run.cancel(untyped(5))],
     ['deny: no id', 'callId', (run) => run.deny(untyped(null))],
     ['deny: a reason that is an object', 'reason', (run) => run.deny('a', untyped({}))],
     ['deny: a reason of null', 'reason', (run) => run.deny('a', untyped(null))],

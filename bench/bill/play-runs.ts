@@ -12,19 +12,23 @@ export interface Play {
   readonly steeredTurn?: number;
   readonly approvedTurn?: number;
   readonly deniedTurn?: number;
+  /** So many runs after it, each with a prompt or with a system prompt of its own and all else the same. */
+  readonly otherRuns?: { readonly count: number; readonly change: 'prompt' | 'system' };
 }
 
-/** What was sent for it, in order. */
+/** What was sent for it, run by run and in order. */
 export interface Played {
   readonly play: Play;
-  readonly bodies: readonly JsonObject[];
+  readonly runs: readonly (readonly JsonObject[])[];
 }
 
 const steered = 'One more wish: name the oldest source, too.';
 const denied = 'Not while the library is closed.';
 const published = 'Published for all readers.';
 
-const system = [
+const question = 'Which letters speak of the flood, and what do they say?';
+
+const rules = [
   'You search an archive of letters and answer with what it holds.',
   ...Array.from(
     { length: 150 },
@@ -55,25 +59,33 @@ const publish = defineTool({
   run: () => published,
 });
 
-/** Plays the run over loopback HTTP, with the real SDK. @throws Error when it did not go as it was planned. */
-export async function playRun(play: Play): Promise<Played> {
+/** Plays the runs over loopback HTTP, with the real SDK. @throws Error when one did not go as it was planned. */
+export async function playRuns(play: Play): Promise<Played> {
+  const { count = 0, change } = play.otherRuns ?? {};
+  const runs: (readonly JsonObject[])[] = [];
+  for (let number = 0; number <= count; number += 1) {
+    const own = `You work for reader ${number}.`;
+    const prompt = change === 'prompt' ? `${own} ${question}` : question;
+    runs.push(await playRun(play, prompt, change === 'system' ? `${own}\n${rules}` : rules));
+  }
+  return { play, runs };
+}
+
+async function playRun(play: Play, prompt: string, system: string): Promise<readonly JsonObject[]> {
   const bodies: JsonObject[] = [];
   const server = await startScriptedServer((request) => {
     bodies.push(request.body as unknown as JsonObject);
     return replyTo(play, request);
   });
   try {
+    const { model, caching } = play;
     const agent = createAgent({
-      model: anthropic(play.model, {
-        apiKey: 'unused',
-        baseURL: server.url,
-        caching: play.caching,
-      }),
+      model: anthropic(model, { apiKey: 'unused', baseURL: server.url, caching }),
       system,
       tools: [...searchTools, publish],
       budget: { maxTurns: play.turns },
     });
-    const run = agent.start('Which letters speak of the flood, and what do they say?');
+    const run = agent.start(prompt);
     await accompany(run, play);
     const { status, reason } = await run.result;
     if (status !== 'completed') throw new Error(`The run ended as ${status}: ${reason}`);
@@ -82,7 +94,7 @@ export async function playRun(play: Play): Promise<Played> {
     await server.close();
   }
   checkSaid(play, JSON.stringify(bodies.at(-1)));
-  return { play, bodies };
+  return bodies;
 }
 
 function replyTo({ turns, ...play }: Play, { number }: ScriptedRequest): ScriptedReply {
