@@ -2,8 +2,17 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAgent, defineTool, type Message, type Store, sqliteStore } from 'pawl';
-import { scriptedModel } from 'pawl/testing';
+import {
+  createAgent,
+  defineTool,
+  type Message,
+  type Model,
+  type Run,
+  type RunResult,
+  type Store,
+  sqliteStore,
+} from 'pawl';
+import { noUsage } from '../src/core/reply.ts';
 import { connect } from '../src/stores/sqlite-connection.ts';
 import { loadDriver } from '../src/stores/sqlite-driver.ts';
 
@@ -18,6 +27,33 @@ function newPath(): string {
 const textOf = (sizeBytes: number, number: number): string =>
   `${number} `.padEnd(sizeBytes, 'result of the look up. ');
 
+/** Answers at once, and looks at nothing but the length of the history: what it takes must not count. */
+const modelFor = (turns: number, tools: number): Model => ({
+  id: 'quick',
+  provider: 'bench',
+  price: null,
+  maxOutputTokens: 1_024,
+  minOutputTokens: 16,
+  contextWindow: null,
+  async call({ messages }) {
+    const turn = (messages.length + 1) / 2;
+    const text = { type: 'text', text: turn < turns ? `Turn ${turn}.` : 'Done.' } as const;
+    const uses = Array.from({ length: turn < turns ? tools : 0 }, (_, index) => ({
+      type: 'tool_use' as const,
+      id: `call_${turn}_${index}`,
+      name: 'look',
+      input: { page: turn },
+    }));
+    return {
+      content: [text, ...uses],
+      stopReason: uses.length > 0 ? 'tool_use' : 'end_turn',
+      rawStopReason: null,
+      usage: { ...noUsage, inputTokens: 10, outputTokens: 10 },
+      model: 'quick',
+    };
+  },
+});
+
 /** A run of so many turns: tools in each but the last. */
 function agentFor(store: Store, turns: number, tools: number, resultBytes: number) {
   const look = defineTool({
@@ -28,16 +64,7 @@ function agentFor(store: Store, turns: number, tools: number, resultBytes: numbe
     repeatable: true,
     run: (_input, { callId }) => textOf(resultBytes, callId.length),
   });
-  const model = scriptedModel(({ body }) => {
-    const turn = body.messages.filter(({ role }) => role === 'assistant').length + 1;
-    if (turn === turns) return 'Done.';
-    const toolUses = Array.from({ length: tools }, (_, index) => ({
-      id: `call_${turn}_${index}`,
-      name: 'look',
-      input: { page: turn },
-    }));
-    return { text: `Turn ${turn}.`, toolUses };
-  });
+  const model = modelFor(turns, tools);
   return createAgent({
     model,
     tools: [look],
@@ -45,6 +72,12 @@ function agentFor(store: Store, turns: number, tools: number, resultBytes: numbe
     store,
     streams: false,
   });
+}
+
+async function completed({ result }: Run): Promise<RunResult> {
+  const done = await result;
+  if (done.status === 'completed') return done;
+  throw new Error(`The run ended as ${done.status}: ${done.reason}`);
 }
 
 const sizeBytesOf = (path: string): number =>
@@ -55,8 +88,7 @@ const sizeBytesOf = (path: string): number =>
 async function play(path: string, turns: number, tools: number, resultBytes: number) {
   const store = sqliteStore(path);
   const agent = agentFor(store, turns, tools, resultBytes);
-  const { status, messages } = await agent.start('Look it up.', { runId: 'run' }).result;
-  if (status !== 'completed') throw new Error(`The run ended as ${status}`);
+  const { messages } = await completed(agent.start('Look it up.', { runId: 'run' }));
   await store.close();
   return { messages, chatBytes: Buffer.byteLength(JSON.stringify(messages)) };
 }
@@ -110,7 +142,7 @@ async function measureTurns(): Promise<void> {
     const store = sqliteStore(newPath());
     const agent = agentFor(store, turns, 2, 200);
     const start = cpuMs();
-    const { messages } = await agent.start('Look it up.').result;
+    const { messages } = await completed(agent.start('Look it up.'));
     const spent = cpuMs() - start;
     await store.close();
     const byHand = await journal(newPath(), messages);
@@ -132,7 +164,7 @@ async function measureManyRuns(): Promise<void> {
     const agent = agentFor(store, turns, 2, 200);
     const startMs = performance.now();
     const start = cpuMs();
-    await Promise.all(Array.from({ length: runs }, () => agent.start('Look it up.').result));
+    await Promise.all(Array.from({ length: runs }, () => completed(agent.start('Look it up.'))));
     const seconds = (performance.now() - startMs) / 1_000;
     const cpu = (cpuMs() - start) / 1_000;
     await store.close();
@@ -152,7 +184,7 @@ async function measureLoading(): Promise<void> {
       await store.list();
       const agent = agentFor(store, turns, 2, 1_024);
       const start = performance.now();
-      await (await agent.resume('run')).result;
+      await completed(await agent.resume('run'));
       times.push(performance.now() - start);
       await store.close();
     }
@@ -177,7 +209,7 @@ async function measureSteps(): Promise<void> {
       return refused;
     },
   };
-  await agentFor(timed, turns, 2, 1_024).start('Look it up.').result;
+  await completed(agentFor(timed, turns, 2, 1_024).start('Look it up.'));
   await store.close();
   const tenth = Math.floor(marks.length / 10);
   const mean = (times: readonly number[]): number =>

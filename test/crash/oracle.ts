@@ -21,7 +21,8 @@ export function problemsAtDeath(notes: readonly Note[], stored: Stored | null): 
   ];
 }
 
-function fileProblems(notes: readonly Note[], { integrity, saved, steps }: Stored): string[] {
+function fileProblems(notes: readonly Note[], stored: Stored): string[] {
+  const { integrity, saved, steps } = stored;
   const kept = saved?.saveVersion ?? 0;
   const acknowledged = Math.max(0, ...notesOf(notes, 'saved').map(({ version }) => version));
   const versions = steps.map(({ saveVersion }) => saveVersion);
@@ -34,6 +35,23 @@ function fileProblems(notes: readonly Note[], { integrity, saved, steps }: Store
     )
       ? []
       : [`the steps of ${kept} saves are ${versions.join(', ')}`]),
+    ...rowProblems(stored),
+  ];
+}
+
+/** Results are those of the open batch, and each turn has what a fork begins with. */
+function rowProblems(stored: Stored): string[] {
+  const { saved, turns } = stored;
+  const context = contextIn(stored);
+  const open = new Set(context?.calls.map(({ id }) => id));
+  const left = (saved?.results ?? []).filter(({ tool_use_id }) => !open.has(tool_use_id));
+  const messages = context?.messages ?? [];
+  const bad = turns.flatMap((turn, index) =>
+    turn && isDeepStrictEqual(turn.messages, messages.slice(0, turn.length)) ? [] : [index + 1],
+  );
+  return [
+    ...left.map(({ tool_use_id }) => `the result of ${tool_use_id} is left, which a message holds`),
+    ...bad.map((turn) => `turn ${turn} can't be forked`),
   ];
 }
 

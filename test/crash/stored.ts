@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { snapshotOf } from '../../src/runtime/stored-run.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { loadDriver } from '../../src/stores/sqlite-driver.ts';
-import type { RunSnapshot, SavedRun, StepRecord } from '../../src/stores/store.ts';
+import type { RunSnapshot, SavedRun, SavedTurn, StepRecord } from '../../src/stores/store.ts';
 import { runId } from './scenario.ts';
 import { storeIn } from './world-file.ts';
 
@@ -15,6 +15,8 @@ export interface Stored {
   readonly saved: SavedRun | null;
   readonly snapshot: RunSnapshot | null;
   readonly steps: readonly StepRecord[];
+  /** What forks would begin with, at each turn that the run has had. */
+  readonly turns: readonly (SavedTurn | null)[];
 }
 
 /** Reads a copy, so that whoever goes on finds the file as the dead left it. Null: there is no file. */
@@ -34,12 +36,10 @@ async function readStore(path: string): Promise<Stored> {
   try {
     const saved = await store.load(runId);
     const steps = saved ? await store.steps(runId) : [];
-    return {
-      saved,
-      steps,
-      snapshot: saved && snapshotOf(saved),
-      integrity: await integrityOf(path),
-    };
+    const numbers = Array.from({ length: saved?.head.turn ?? 0 }, (_, index) => index + 1);
+    const turns = await Promise.all(numbers.map((turn) => store.loadTurn(runId, turn)));
+    const integrity = await integrityOf(path);
+    return { saved, steps, turns, snapshot: saved && snapshotOf(saved), integrity };
   } finally {
     await store.close();
   }
