@@ -4,7 +4,7 @@ import type { ToolResult } from '../core/message.ts';
 import { toolUsesIn } from '../core/message.ts';
 import type { RunContext } from '../core/run-context.ts';
 import type { ToolEnding } from '../core/tool-call.ts';
-import type { AgentMachine } from './agent-machine.ts';
+import type { agentLoop } from '../../machines/agent-loop.ts';
 import type { Emit } from './services.ts';
 
 /** The state as people name it: `callModel`, `executeTools.waiting`, `paused`. */
@@ -27,7 +27,7 @@ export function watchSteps(
   /** For a change that the machine does not make itself. */
   readonly note: (context: RunContext) => void;
 } {
-  const start = run.getSnapshot() as SnapshotFrom<AgentMachine>;
+  const start = run.getSnapshot() as SnapshotFrom<typeof agentLoop>;
   const noteCalls = watchCalls(emit, start.context);
   const enter = (state: string, { limit }: RunContext): void => {
     emit({ type: 'state.entered', state });
@@ -37,7 +37,7 @@ export function watchSteps(
   enter(last, start.context);
   const look = (event: InspectionEvent): void => {
     if (event.type !== '@xstate.microstep' || event.actorRef !== run) return;
-    const { value, context } = event.snapshot as SnapshotFrom<AgentMachine>;
+    const { value, context } = event.snapshot as SnapshotFrom<typeof agentLoop>;
     noteCalls(context);
     const state = stateName(value);
     if (state !== last) enter(state, context);

@@ -149,10 +149,18 @@ describe('limits', () => {
   it('warns once of each limit that is nearly reached', () => {
     const run = playRun(runInput({ limits: { maxTurns: 2 } }));
     run.send(modelDone(lost));
-    expect(emittedIn(run.wanted)).toEqual([
-      { type: 'limit.near', limit: { name: 'maxTurns', used: 2, max: 2 } },
+    expect(emittedIn(run.wanted)).toEqual([]);
+    run.send(modelDone(lost));
+    expect(emittedIn(run.wanted)).toEqual([]);
+    expect(run.now.context.warned).toEqual([]);
+    const longer = playRun(runInput({ limits: { maxTurns: 5 } }));
+    longer.send(modelDone(lost), modelDone(lost), modelDone(lost));
+    expect(emittedIn(longer.wanted)).toEqual([]);
+    longer.send(modelDone(lost));
+    expect(emittedIn(longer.wanted)).toEqual([
+      { type: 'limit.near', limit: { name: 'maxTurns', used: 4, max: 5 } },
     ]);
-    expect(run.now.context.warned).toEqual(['maxTurns']);
+    expect(longer.now.context.warned).toEqual(['maxTurns']);
   });
 
   it('raises nothing but limits that exist, to values that limits can have', () => {

@@ -204,7 +204,8 @@ function noteSent(
   );
   for (const id of ids) sentIds.add(id);
   const kept = content.filter((block) => block.type !== 'thinking' || block.signature !== '');
-  world.sent.push({ content: kept, stop_reason: stopReason });
+  const { model = 0 } = world.attempts.at(-1) ?? {};
+  world.sent.push({ content: kept, stop_reason: stopReason, model: `model-${model}` });
   if (shared.size === 0) return;
   see(world, 'id renamed');
   const isShared = (block: unknown) => shared.has(String((block as { id?: unknown }).id));

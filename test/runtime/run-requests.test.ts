@@ -96,7 +96,7 @@ it('goes on when a model without tools asks for one', async () => {
 it('sends no lone surrogate, wherever one came from', async () => {
   const odd = (text: string): string => `${text}\ud83d`;
   const mails = (id: string) => ({ toolUses: [{ id, name: 'send_mail', input: { to: 'Eve' } }] });
-  const script = [mails('m1'), mails('m2'), mails('m3'), 'Done.'];
+  const script = [mails('m1'), mails('m2'), 'Done.'];
   const { result, bodies } = await overWire(script, async (model) => {
     const agent = createAgent({
       model: model('claude-a', { stopSequences: [odd('stop')] }),
@@ -112,8 +112,6 @@ it('sends no lone surrogate, wherever one came from', async () => {
     await run.deny('m1', odd('denied'));
     await run.idle();
     await run.approve('m2', { input: { to: odd('edited') } });
-    await run.idle();
-    await run.deny('m3');
     return finish(run);
   });
   expect(result.result.status).toBe('completed');
@@ -121,5 +119,5 @@ it('sends no lone surrogate, wherever one came from', async () => {
   for (const name of ['system', 'history', 'prompt', 'steered', 'denied', 'edited', 'stop']) {
     expect(sent).toContain(`${name}\ufffd`);
   }
-  expect(JSON.stringify(result.result.messages)).not.toMatch(/\\ud[89a-f]/);
+  expect(JSON.stringify(result.result.messages)).not.toMatch(/(?<!\\)\\ud[89a-f]/);
 });
