@@ -7,6 +7,7 @@ import {
   defineTool,
   type Message,
   type Model,
+  memoryStore,
   type Run,
   type RunResult,
   type Store,
@@ -145,12 +146,15 @@ async function measureTurns(): Promise<void> {
     const { messages } = await completed(agent.start('Look it up.'));
     const spent = cpuMs() - start;
     await store.close();
+    const before = cpuMs();
+    await completed(agentFor(memoryStore(), turns, 2, 200).start('Look it up.'));
+    const inMemory = cpuMs() - before;
     const byHand = await journal(newPath(), messages);
     // The first round warms up.
     if (round > 0) ratios.push(spent / byHand);
     if (round > 0) {
       console.log(
-        `one run, 2 tools a turn: ${(spent / turns).toFixed(2)} ms CPU a turn, journal by hand ${(byHand / turns).toFixed(2)}: ${(spent / byHand).toFixed(1)} ×`,
+        `one run, 2 tools a turn: ${(spent / turns).toFixed(2)} ms CPU a turn, in memory ${(inMemory / turns).toFixed(2)}, journal by hand ${(byHand / turns).toFixed(2)}: ${(spent / byHand).toFixed(1)} ×`,
       );
     }
   }

@@ -16,13 +16,13 @@ const script = fileURLToPath(new URL('./processes/life.ts', import.meta.url));
 /** How long a life may take, in ms: one that waits for ever is a failure, not a hang of the test. */
 const lifeTimeoutMs = 120_000;
 
-export interface Death {
+interface Death {
   readonly wasKilled: boolean;
   readonly problem: string | null;
 }
 
 /** One process. `killAfterMs`: it is killed from outside, wherever it is then. */
-export function liveOnce(order: LifeOrder, killAfterMs: number | null = null): Promise<Death> {
+function liveOnce(order: LifeOrder, killAfterMs: number | null = null): Promise<Death> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['--import', 'tsx', script, JSON.stringify(order)], {
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,5 +1,4 @@
 /** An agent whose run meets everything that a crash could spoil: the script, the tools, and the world they act on. */
-import type { ContentBlock } from '../../src/core/message.ts';
 import type { ToolEffect } from '../../src/core/tool-call.ts';
 import type { Model } from '../../src/providers/provider.ts';
 import { type Agent, createAgent } from '../../src/runtime/agent.ts';
@@ -12,7 +11,7 @@ import { notesOf, type World } from './world.ts';
 
 export const runId = 'crashed-run';
 export const steering = 'And be quick.';
-export const finalText = 'All is done.';
+const finalText = 'All is done.';
 /** What the model and the tools charge in a run that nothing disturbs is a small part of the first. */
 export const budgets = { wide: 0.2, tight: 0.025 } as const;
 export type BudgetName = keyof typeof budgets;
@@ -148,9 +147,3 @@ export function crashAgent(store: Store, world: World, budget: BudgetName): Agen
 }
 
 export const prompt: string = 'Do all of it.';
-
-/** A text that somebody put into these messages. */
-export const isSaid = (messages: readonly { readonly content: readonly ContentBlock[] }[]) =>
-  messages.some(({ content }) =>
-    content.some((block) => block.type === 'text' && block.text === steering),
-  );
