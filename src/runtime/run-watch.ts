@@ -1,10 +1,10 @@
 /** Turns what a run's machine does into events for people and programs. */
 import type { AnyActorRef, InspectionEvent, SnapshotFrom } from 'xstate';
+import type { agentLoop } from '../../machines/agent-loop.ts';
 import type { ToolResult } from '../core/message.ts';
 import { toolUsesIn } from '../core/message.ts';
 import type { RunContext } from '../core/run-context.ts';
 import type { ToolEnding } from '../core/tool-call.ts';
-import type { agentLoop } from '../../machines/agent-loop.ts';
 import type { Emit } from './services.ts';
 
 /** The state as people name it: `callModel`, `executeTools.waiting`, `paused`. */

@@ -280,7 +280,7 @@ describe('a call that takes too long', () => {
         response.writeHead(200, { 'content-type': 'application/json' }).write('{'),
     ],
   ])('%s may be silent for longer than a stream', async (_name, streams, answer) => {
-    const model = await answering(answer, { streamIdleMs: 30, timeoutMs: 150 });
+    const model = await answering(answer, { streamIdleMs: 1_000, timeoutMs: 1_300 });
     await expect(calling(model, { streams }).reply).rejects.toMatchObject({
       code: 'provider_error',
     });
