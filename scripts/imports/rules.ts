@@ -127,7 +127,11 @@ export const confinedPackages: ReadonlyMap<string, readonly string[]> = new Map(
 ]);
 
 /** Packages that are slow to load: the product asks for them by `import()`, when they are needed. */
-export const lazyPackages: readonly string[] = ['@anthropic-ai/sdk', '@photostructure/sqlite', 'elkjs'];
+export const lazyPackages: readonly string[] = [
+  '@anthropic-ai/sdk',
+  '@photostructure/sqlite',
+  'elkjs',
+];
 
 /** What this package's own name stands for, so that its use is followed like a relative import. */
 export const ownEntries: ReadonlyMap<string, string> = new Map([

@@ -17,7 +17,7 @@ export interface StorePlace {
  * Opens the store, and makes it when there is none: for commands that start a run.
  * @throws PawlError `store_failed` when the file is no store, a newer one, read-only, damaged or held by others
  */
-export async function openStore({ file, folder }: StorePlace): Promise<Store> {
+async function openStore({ file, folder }: StorePlace): Promise<Store> {
   const { sqliteStore } = await import('../stores/sqlite.ts');
   const store = sqliteStore(resolve(folder, file));
   try {

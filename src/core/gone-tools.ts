@@ -13,7 +13,7 @@ interface GoneTool {
 }
 
 /** What an API adds to a request with tools by itself, at most: instructions of its own. */
-export const toolFrameTokens = 700;
+const toolFrameTokens = 700;
 
 /** A definition for each tool that the transcript names, in the order of the names. */
 export const goneTools = (messages: readonly Message[]): readonly GoneTool[] =>

@@ -132,7 +132,7 @@ describe('pawl run without a key', () => {
   it('gives no advice that was followed already', async () => {
     const args = ['run', '--max-turns', '1', '--on-limit', 'wrapUp'];
     const { code, stderr } = await pawl(args);
-    expect(stderr).toContain('Raise it with --max-turns.');
+    expect(stderr).toContain('Go on with a higher limit: pawl resume');
     expect(stderr).not.toContain('--on-limit');
     expect(code).toBe(3);
   });
