@@ -61,7 +61,7 @@ describe('the code in the README', () => {
   it.each(samples)('prints what is said there: $file', async ({ file, printed }) => {
     const env = { ...process.env, TSX_TSCONFIG_PATH: join(project, 'tsconfig.json') };
     const flags = ['--import', import.meta.resolve('tsx')];
-    const options = { cwd: project, env };
+    const options = { cwd: folder, env };
     const { stdout, stderr } = await execute(
       process.execPath,
       [...flags, join(folder, file)],
