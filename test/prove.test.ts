@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { gapsIn } from './prove/floors.ts';
 import { type Proof, prove } from './prove/prove.ts';
 
-/** The same runs each time, and others each time: what a random seed finds is found again with PAWL_PROVE_SEED. */
-const seeds = [Number(process.env.PAWL_PROVE_SEED ?? 4_711), Math.floor(Math.random() * 2 ** 31)];
+/** The same runs each time, so that a red suite means a change; `npm run prove -- --seed N` looks at others. */
+const seeds = [Number(process.env.PAWL_PROVE_SEED ?? 4_711), 20_261_129];
 const runsPerSeed = 1_000;
 
 const sumOf = (proofs: readonly Proof[]): ReadonlyMap<string, number> => {
