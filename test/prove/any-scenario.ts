@@ -56,7 +56,8 @@ const tier = fc
 
 const model: fc.Arbitrary<ModelPlan> = fc.record({
   rates,
-  tiers: fc.array(tier, { maxLength: 2 }),
+  // Which of two tiers from one threshold on is meant, nobody can say.
+  tiers: fc.uniqueArray(tier, { maxLength: 2, selector: (own) => own.aboveInputTokens }),
   minOutputTokens: between(1, 40),
   maxOutputTokens: fc.oneof(between(60, 300), between(300, 1_500)),
   // The dearest often: a bound that is too low by little shows only there.
