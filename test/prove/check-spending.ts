@@ -142,13 +142,14 @@ function limitProblems(world: World): readonly string[] {
 /** Where only turns are limited, the last one is always left for an answer. */
 function wrapUpProblems(world: World): readonly string[] {
   const { status, limit } = resultOf(world);
-  const { maxTurns = 50, maxToolCalls: _calls, maxRepeats: _repeats, ...others } = world.limits;
+  const { maxTurns: _turns, maxToolCalls: _calls, maxRepeats: _repeats, ...others } = world.limits;
   const { maxMalformedReplies: _malformed, ...amounts } = others;
   const isOwed =
     world.scenario.onLimit === 'wrapUp' &&
     status === 'exhausted' &&
     limit?.name === 'maxTurns' &&
-    maxTurns > 0 &&
+    // As it was when the run ended: a raise may come too late.
+    limit.max > 0 &&
     Object.keys(amounts).length === 0 &&
     !isResumed(world);
   if (!isOwed) return [];
