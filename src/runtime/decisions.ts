@@ -85,7 +85,7 @@ async function checkEdit(
   );
 }
 
-const staleApproval = (callId: string): PawlError =>
+export const staleApproval = (callId: string): PawlError =>
   new PawlError(
     'not_awaiting',
     `The approval does not fit call "${callId}": its arguments or its tool are not what was shown. Look at it again.`,

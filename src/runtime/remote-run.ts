@@ -1,14 +1,13 @@
 /** Speaks to a run through its store, whoever holds it: approvals of another terminal, or while nobody runs it. */
 import { type Budget, namedLimits } from '../core/budget.ts';
 import { openCall } from '../core/call-steps.ts';
-import { PawlError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { RunContext } from '../core/run-context.ts';
 import type { Wait } from '../core/tool-call.ts';
 import type { Store } from '../stores/store.ts';
 import { checkSnapshot } from './check-snapshot.ts';
 import { checkPrompt } from './checks.ts';
-import { notAwaiting } from './decisions.ts';
+import { notAwaiting, staleApproval } from './decisions.ts';
 import { finished } from './live-run.ts';
 import type { Run } from './run.ts';
 import { checkApproval, checkDenial, checkSettlement, raisedLimits } from './run-checks.ts';
@@ -49,7 +48,7 @@ export function remoteRun(store: Store, runId: string): RemoteRun {
       checkApproval(callId, options);
       const waits = await waitOf(callId, 'approval');
       const shown = waits.for === 'approval' ? waits.argumentsHash : '';
-      if ((options.argumentsHash ?? shown) !== shown) throw staleHash(callId);
+      if ((options.argumentsHash ?? shown) !== shown) throw staleApproval(callId);
       const edit = options.input === undefined ? {} : { input: options.input };
       await post({ type: 'approval.granted', callId, argumentsHash: shown, ...edit });
     },
@@ -83,9 +82,3 @@ export function remoteRun(store: Store, runId: string): RemoteRun {
     cancel: (reason) => tell({ type: 'run.cancelled', ...(reason !== undefined && { reason }) }),
   };
 }
-
-const staleHash = (callId: string): PawlError =>
-  new PawlError(
-    'not_awaiting',
-    `The approval does not fit call "${callId}": its arguments or its tool are not what was shown. Look at it again.`,
-  );
