@@ -142,11 +142,15 @@ describe('sqliteStore', () => {
     chmodSync(dirname(path), 0o755);
     chmodSync(path, 0o444);
     const script = fileURLToPath(new URL('processes/list-runs.ts', import.meta.url));
-    const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', script, path], {
-      encoding: 'utf8',
-      ...(isRoot && { uid: 65_534, gid: 65_534 }),
-    });
-    expect(stdout).toContain(`${path}: expected a file to read and write, found one that is`);
+    const asNobody = isRoot ? ['65534'] : [];
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--import', 'tsx', script, path, ...asNobody],
+      { encoding: 'utf8' },
+    );
+    expect(stdout, stderr).toContain(
+      `${path}: expected a file to read and write, found one that is`,
+    );
     expect(stdout).toContain('Make the file readable and writable for this user');
   });
 

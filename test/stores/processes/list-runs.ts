@@ -1,4 +1,7 @@
-/** Opens the store that its argument names, and prints what happened: by another process, of another user perhaps. */
+/**
+ * Opens the store that its first argument names, and prints what happened. With a second argument it
+ * first becomes the user of that number, after the code is loaded: that user may not read the project.
+ */
 import { sqliteStore } from '../../../src/stores/sqlite.ts';
 
 async function listRuns(path: string): Promise<string> {
@@ -13,4 +16,12 @@ async function listRuns(path: string): Promise<string> {
   }
 }
 
-console.log(await listRuns(process.argv[2] ?? ''));
+const [path = '', userId] = process.argv.slice(2);
+if (userId !== undefined) {
+  // Loads the driver while its files may still be read.
+  await listRuns(`${path}.other`);
+  process.setgroups?.([]);
+  process.setgid?.(Number(userId));
+  process.setuid?.(Number(userId));
+}
+console.log(await listRuns(path));
