@@ -13,7 +13,12 @@ import {
   text,
   toolUsesIn,
 } from './message.ts';
-import { isServerResult, unpairedServerBlocks, withPairedServerCalls } from './server-calls.ts';
+import {
+  isServerCall,
+  isServerResult,
+  unpairedServerBlocks,
+  withPairedServerCalls,
+} from './server-calls.ts';
 import { thinkingFor } from './thinking.ts';
 import { isLegalId, isLegalName, withUniqueIds } from './tool-use-ids.ts';
 import { wellFormedJson } from './well-formed-json.ts';
@@ -38,9 +43,61 @@ export const requestHistory = (messages: readonly Message[], model: string): rea
 type Merge = (messages: readonly Message[]) => readonly Message[];
 
 function repair(messages: readonly Message[], merge: Merge): readonly Message[] {
+  if (isSendable(messages)) return messages;
   const cleaned = messages.map(clean).filter(({ content }) => content.length > 0);
   const answered = merge(answerAll(withUniqueIds(merge(cleaned))));
   return merge(withPairedServerCalls(answered));
+}
+
+/** Nothing in it needs repair, so the repaired history would be the same. Asked before each request of a run. */
+function isSendable(messages: readonly Message[]): boolean {
+  const taken = new Set<string>();
+  let open: readonly string[] = [];
+  let role: Message['role'] | null = null;
+  for (const message of messages) {
+    const { isWhole, uses, answers } = factsOf(message);
+    if (!isWhole || message.role === role) return false;
+    if (answers.length !== open.length || answers.some((id, at) => id !== open[at])) return false;
+    for (const id of uses) {
+      if (taken.has(id)) return false;
+      taken.add(id);
+    }
+    role = message.role;
+    open = uses;
+  }
+  return open.length === 0;
+}
+
+interface MessageFacts {
+  /** By itself it is as a repair would leave it. */
+  readonly isWhole: boolean;
+  /** Ids of its tool uses, and of the tool uses that it answers. */
+  readonly uses: readonly string[];
+  readonly answers: readonly string[];
+}
+
+/** A message never changes, and a run asks for those of its whole transcript again and again. */
+const knownFacts = new WeakMap<Message, MessageFacts>();
+
+function factsOf(message: Message): MessageFacts {
+  const known = knownFacts.get(message);
+  if (known) return known;
+  const { role, content } = message;
+  const uses = toolUsesIn(message);
+  const answers = content.flatMap((block) =>
+    block.type === 'tool_result' ? [block.tool_use_id] : [],
+  );
+  const isWhole =
+    content.length > 0 &&
+    wellFormedJson(content) === content &&
+    content.every(canBeSentBy(role)) &&
+    content.every(isSendableResult) &&
+    content.slice(0, answers.length).every(({ type }) => type === 'tool_result') &&
+    !content.some(isOfServer) &&
+    uses.every(({ id, name }) => isLegalId(id) && isLegalName(name));
+  const facts = { isWhole, uses: uses.map(({ id }) => id), answers };
+  knownFacts.set(message, facts);
+  return facts;
 }
 
 const clean = ({ role, content }: Message): Message => ({
@@ -65,6 +122,8 @@ const typesOfAssistant: ReadonlySet<string> = new Set([
   'thinking',
   'redacted_thinking',
 ]);
+
+const isOfServer = (block: ContentBlock): boolean => isServerCall(block) || isServerResult(block);
 
 const isOfAssistant = (block: ContentBlock): boolean =>
   typesOfAssistant.has(block.type) || isServerResult(block);

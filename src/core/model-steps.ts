@@ -1,14 +1,6 @@
 /** The steps of a model call, as pure changes of the run's context. */
 import * as ledgers from './ledger.ts';
-import {
-  type ContentBlock,
-  isBlank,
-  type Message,
-  text,
-  textIn,
-  tokensAtMost,
-  toolUsesIn,
-} from './message.ts';
+import { type ContentBlock, isBlank, type Message, text, textIn, tokensAtMost } from './message.ts';
 import { costMicros } from './price.ts';
 import { countRepeats } from './repeats.ts';
 import {
@@ -139,12 +131,21 @@ function withUniqueIds(
   content: readonly ContentBlock[],
 ): readonly ContentBlock[] {
   if (!content.some(({ type }) => type === 'tool_use')) return content;
-  const taken = new Set(messages.flatMap((message) => toolUsesIn(message).map(({ id }) => id)));
+  const taken = toolUseIds(messages);
   return content.map((block) => {
     if (block.type !== 'tool_use') return block;
     const id = takeId(block.id, taken);
     return id === block.id ? block : { ...block, id };
   });
+}
+
+function toolUseIds(messages: readonly Message[]): Set<string> {
+  const ids = new Set<string>();
+  for (const { role, content } of messages) {
+    if (role === 'user') continue;
+    for (const block of content) if (block.type === 'tool_use') ids.add(block.id);
+  }
+  return ids;
 }
 
 function repeatsIn(

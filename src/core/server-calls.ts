@@ -44,7 +44,7 @@ export function unpairedServerBlocks(messages: readonly Message[]): ReadonlySet<
 const endsTurn = ({ role, content }: Message): boolean =>
   role === 'user' && content.some(({ type }) => type !== 'tool_result');
 
-const isServerCall = ({ type }: ContentBlock): boolean =>
+export const isServerCall = ({ type }: ContentBlock): boolean =>
   type === 'server_tool_use' || type === 'mcp_tool_use';
 
 export const isServerResult = ({ type }: ContentBlock): boolean =>

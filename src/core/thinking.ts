@@ -15,11 +15,15 @@ export const thinkingOf = (
 
 /** Without the thinking of other models, and without the names: no API knows them. */
 export const thinkingFor = (model: string, messages: readonly Message[]): readonly Message[] =>
-  messages.map((message) =>
-    message.content.some(isThinking)
-      ? { ...message, content: message.content.flatMap((block) => unnamed(block, model)) }
-      : message,
-  );
+  messages.some(hasThinking)
+    ? messages.map((message) =>
+        hasThinking(message)
+          ? { ...message, content: message.content.flatMap((block) => unnamed(block, model)) }
+          : message,
+      )
+    : messages;
+
+const hasThinking = ({ content }: Message): boolean => content.some(isThinking);
 
 function unnamed(block: ContentBlock, reader: string): readonly ContentBlock[] {
   if (!isThinking(block) || block.model === undefined) return [block];
