@@ -3,7 +3,7 @@ import type { DoneActorEvent, ErrorActorEvent } from 'xstate';
 import type { LimitReached, Limits } from '../src/core/budget.ts';
 import * as calls from '../src/core/call-steps.ts';
 import type { Json } from '../src/core/json.ts';
-import { raiseLimits, readMeter } from '../src/core/ledger.ts';
+import * as ledgers from '../src/core/ledger.ts';
 import { type ContentBlock, errorResult, type Message } from '../src/core/message.ts';
 import * as model from '../src/core/model-steps.ts';
 import type { ModelOutcome } from '../src/core/reply.ts';
@@ -13,14 +13,19 @@ import { describeThrown } from '../src/core/stringify.ts';
 import type { ToolOutcome } from '../src/core/tool-call.ts';
 import type { ModelCallInput } from './model-call.ts';
 import { countOrZero, isWait, limitsIn } from './received.ts';
-import type { ToolCallEvent, ToolCallReport } from './tool-call.ts';
+import type { ToolCallEvent, ToolCallReport } from './tool-call-events.ts';
 
 /** What a run can be told. */
 export type AgentLoopEvent =
   | Exclude<ToolCallEvent, { type: 'approval.granted' }>
   | (Extract<ToolCallEvent, { type: 'approval.granted' }> & { readonly input?: Json })
   | { readonly type: 'message.steered'; readonly content: readonly ContentBlock[] }
-  | { readonly type: 'budget.raised'; readonly limits: Partial<Limits> }
+  | {
+      readonly type: 'budget.raised';
+      readonly limits: Partial<Limits>;
+      /** When, in ms since the epoch: a deadline that has passed by then is reached at once. Default: not known. */
+      readonly atMs?: number;
+    }
   | { readonly type: 'time.ranOut'; readonly activeMs: number }
   | { readonly type: 'run.paused' }
   | { readonly type: 'run.resumed' }
@@ -40,6 +45,8 @@ export interface Compaction {
 export type Event =
   | AgentLoopEvent
   | ToolCallReport
+  | { readonly type: 'actor.restored' }
+  | DoneActorEvent<void, 'deadline'>
   | DoneActorEvent<ToolOutcome, `tool.${string}`>
   | ErrorActorEvent<unknown, `tool.${string}`>
   | DoneActorEvent<ModelOutcome, 'modelCall'>
@@ -65,7 +72,7 @@ export function callInput(
 export function takeReply(context: RunContext, event: Event): Partial<RunContext> {
   const outcome = modelOutcome(event);
   if (outcome.kind !== 'reply') return {};
-  const ledger = readMeter(context.ledger, outcome.activeMs);
+  const ledger = ledgers.readMeter(context.ledger, outcome.activeMs);
   return model.takeReply({ ...context, ledger }, outcome.reply);
 }
 
@@ -98,13 +105,28 @@ export const meterReading = (event: Event): number =>
   event.type === 'time.ranOut' ? countOrZero(event.activeMs) : modelOutcome(event).activeMs;
 
 export function raiseBudget(context: RunContext, event: Event): Partial<RunContext> {
-  const limits = limitsIn(as(event, 'budget.raised').limits, context.ledger.limits);
-  return { ...spending.forgiven(limits), ledger: raiseLimits(context.ledger, limits) };
+  const raised = as(event, 'budget.raised');
+  const limits = limitsIn(raised.limits, context.ledger.limits);
+  const ledger = ledgers.readClock(context.ledger, countOrZero(raised.atMs));
+  return { ...spending.forgiven(limits), ledger: ledgers.raiseLimits(ledger, limits) };
+}
+
+/** The time has come that the run waited for. How long ago, after a restart, nobody needs to know. */
+export const readClock = ({ ledger }: RunContext): Partial<RunContext> => ({
+  ledger: ledgers.readClock(ledger, ledger.limits.deadlineAt ?? 0),
+});
+
+/** One that has passed is watched when it is new: nobody may have looked since, and the run goes on meanwhile. */
+export function deadlineToWatch(context: RunContext, event: Event): number | null {
+  const { deadlineAt } = context.ledger.limits;
+  if (event.type !== 'budget.raised') return spending.deadlineAhead(context);
+  const isNew = Object.hasOwn(limitsIn(event.limits, context.ledger.limits), 'deadlineAt');
+  return isNew ? deadlineAt : spending.deadlineAhead(context);
 }
 
 export function takeCompaction(context: RunContext, event: Event): Partial<RunContext> {
   const { messages, activeMs } = as(event, 'xstate.done.actor.compact').output;
-  const ledger = readMeter(context.ledger, activeMs);
+  const ledger = ledgers.readMeter(context.ledger, activeMs);
   if (messages === null) return { ledger };
   return {
     messages,
@@ -124,6 +146,7 @@ export function noteWait(context: RunContext, event: Event): Partial<RunContext>
 export function whyStopped(event: Event): string {
   if (event.type === 'run.cancelled') return 'The run was cancelled.';
   if (event.type === 'time.ranOut') return 'The run has used up its time.';
+  if (event.type === 'xstate.done.actor.deadline') return 'The run has reached its deadline.';
   return 'The run has reached its end.';
 }
 

@@ -23,7 +23,8 @@ import * as events from './agent-loop-events.ts';
 import { modelCall } from './model-call.ts';
 import { notProvided } from './not-provided.ts';
 import { blocksIn, isWait, textOrNull } from './received.ts';
-import { type ToolCallEvent, toolCall } from './tool-call.ts';
+import { toolCall } from './tool-call.ts';
+import type { ToolCallEvent } from './tool-call-events.ts';
 
 const startRun = ({ input }: { input: RunInput }): RunContext => startContext(input);
 const runOutput = ({ context }: { context: RunContext }): RunOutput => outputOf(context);
@@ -45,9 +46,10 @@ export const agentLoop = setup({
     modelCall,
     toolCall,
     compact: notProvided<events.Compaction, { readonly turn: number }>('compact'),
+    until: notProvided<void, { readonly at: number }>('until'),
   },
   guards: {
-    isPauseWanted: ({ context }) => context.isPauseWanted,
+    mayPause: ({ context }) => spending.mayPause(context),
     mayWrapUp: ({ context }) =>
       context.settings.onLimit === 'wrapUp' &&
       spending.limitReached(context) !== null &&
@@ -104,10 +106,13 @@ export const agentLoop = setup({
     keepLimit: assign(({ context }) => ({ limit: spending.limitReached(context) })),
     keepCut: assign(({ context }) => ({ limit: spending.cutBy(context) })),
     keepFullWindow: assign(({ context }) => ({ limit: spending.windowReached(context) })),
-    keepContinuations: assign({ limit: routing.continuationsReached }),
+    keepContinuations: assign(({ context }) => ({
+      limit: routing.continuationsReached(context),
+    })),
     readMeter: assign(({ context, event }) => ({
       ledger: readMeter(context.ledger, events.meterReading(event)),
     })),
+    readClock: assign(({ context }) => events.readClock(context)),
     raiseBudget: assign(({ context, event }) => events.raiseBudget(context, event)),
     queueSteering: assign(({ context, event }) => ({
       steered: [...context.steered, ...blocksIn(events.as(event, 'message.steered').content)],
@@ -155,14 +160,20 @@ export const agentLoop = setup({
         enqueue.assign({ warned: [...context.warned, ...near.map(({ name }) => name)] });
       }
     }),
+    watchDeadline: enqueueActions(({ context, event, enqueue }) => {
+      const at = events.deadlineToWatch(context, event);
+      enqueue.stopChild('deadline');
+      if (at !== null) enqueue.spawnChild('until', { id: 'deadline', input: { at } });
+    }),
+    leaveDeadline: stopChild('deadline'),
     passToCall: sendTo(
       ({ event }) => `tool.${(event as ToolCallEvent).callId}`,
       ({ event }) => events.withoutInput(event as ToolCallEvent),
     ),
     startCalls: enqueueActions(({ context, enqueue }) => {
-      for (const { id, effect, maxRetries } of calls.openCalls(context)) {
-        const input = { callId: id, effect, maxRetries };
-        enqueue.spawnChild('toolCall', { id: `tool.${id}`, input });
+      for (const call of calls.openCalls(context)) {
+        const input = { callId: call.id, ...calls.callPolicy(context, call) };
+        enqueue.spawnChild('toolCall', { id: `tool.${call.id}`, input });
       }
     }),
     stopCall: stopChild(({ event }) => (event as DoneActorEvent).actorId),
@@ -175,6 +186,9 @@ export const agentLoop = setup({
   description: 'One run of an agent: call the model, route what it asks for, execute tools, again.',
   context: startRun,
   output: runOutput,
+  entry: 'watchDeadline',
+  exit: 'leaveDeadline',
+  on: { 'actor.restored': { actions: 'watchDeadline' } },
   initial: 'active',
   states: {
     active: {
@@ -182,7 +196,7 @@ export const agentLoop = setup({
       initial: 'checkBudget',
       on: {
         'message.steered': { actions: 'queueSteering' },
-        'budget.raised': { actions: 'raiseBudget' },
+        'budget.raised': { actions: ['raiseBudget', 'watchDeadline'] },
         'run.paused': { actions: 'wantPause' },
         'run.resumed': { actions: 'unwantPause' },
         'run.cancelled': { target: 'cancelled', actions: 'keepReason' },
@@ -191,13 +205,18 @@ export const agentLoop = setup({
           target: '.checkBudget',
           actions: ['readMeter', 'chargeModelCall', 'closeCalls'],
         },
+        'xstate.done.actor.deadline': {
+          description: 'The time that the budget names has come.',
+          target: '.checkBudget',
+          actions: ['readClock', 'leaveDeadline', 'chargeModelCall', 'closeCalls'],
+        },
       },
       states: {
         checkBudget: {
           description:
             'May the run make another model call? What it could cost at worst has to fit.',
           always: [
-            { guard: 'isPauseWanted', target: '#agent-loop.paused' },
+            { guard: 'mayPause', target: '#agent-loop.paused' },
             { guard: 'mayWrapUp', target: 'wrapUp', actions: 'keepLimit' },
             { guard: 'mayAskForBudget', target: 'awaitBudget', actions: 'keepLimit' },
             { guard: 'isOverBudget', target: '#agent-loop.exhausted', actions: 'keepLimit' },
@@ -310,6 +329,12 @@ export const agentLoop = setup({
           description: 'One last answer without tools, paid from what was held back for it.',
           tags: 'busy',
           entry: 'beginWrapUp',
+          on: {
+            'xstate.done.actor.deadline': {
+              description: 'The last answer is under way already.',
+              actions: ['readClock', 'leaveDeadline'],
+            },
+          },
           invoke: {
             id: 'modelCall',
             src: 'modelCall',
@@ -324,7 +349,9 @@ export const agentLoop = setup({
         awaitBudget: {
           description: 'A limit was reached. A person raises it, or cancels.',
           tags: 'waitsForHuman',
-          on: { 'budget.raised': { target: 'checkBudget', actions: 'raiseBudget' } },
+          on: {
+            'budget.raised': { target: 'checkBudget', actions: ['raiseBudget', 'watchDeadline'] },
+          },
         },
       },
     },
@@ -333,7 +360,12 @@ export const agentLoop = setup({
       tags: 'waitsForHuman',
       on: {
         'message.steered': { actions: 'queueSteering' },
-        'budget.raised': { actions: 'raiseBudget' },
+        'budget.raised': { actions: ['raiseBudget', 'watchDeadline'] },
+        'xstate.done.actor.deadline': {
+          description: 'A pause does not outlast the deadline.',
+          target: 'active',
+          actions: ['readClock', 'leaveDeadline'],
+        },
         'run.resumed': { target: 'active', actions: 'unwantPause' },
         'run.cancelled': { target: 'cancelled', actions: 'keepReason' },
       },

@@ -8,7 +8,7 @@ export type { ModelReply, StopReason, Usage } from './core/reply.ts';
 export type { RetryPolicy } from './core/retry.ts';
 export type { EndStatus, OnLimit, RunInput, RunOutput } from './core/run-context.ts';
 export type { RunEvent } from './core/run-event.ts';
-export type { ToolEffect } from './core/tool-call.ts';
+export type { OnInterrupted, ToolEffect } from './core/tool-call.ts';
 export { anthropic } from './providers/anthropic.ts';
 export type { AnthropicOptions } from './providers/anthropic-options.ts';
 export {
@@ -29,6 +29,7 @@ export type {
   StartOptions,
 } from './runtime/agent-options.ts';
 export { type RemoteRun, remoteRun } from './runtime/remote-run.ts';
+export { type Replay, type ReplayDifference, replayRun } from './runtime/replay.ts';
 export type { PendingCall, Run } from './runtime/run.ts';
 export type { RunResult } from './runtime/run-result.ts';
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts';
@@ -45,4 +46,10 @@ export type {
 } from './stores/store.ts';
 export { defineTool } from './tools/define-tool.ts';
 export type { Permissions, Rule } from './tools/permissions.ts';
-export { type Tool, type ToolContext, toolOutput } from './tools/tool.ts';
+export {
+  type ProbeAnswer,
+  type ProbeContext,
+  type Tool,
+  type ToolContext,
+  toolOutput,
+} from './tools/tool.ts';

@@ -33,6 +33,15 @@ Examples:
   pawl why 3f2a91c0 --at 2           the budget check before turn 2
 `;
 
+export const replayHelp = `${runNote}
+Works offline: model replies and tool results come from the store, nothing is called and nothing changes.
+Exits with 1 when something comes out differently: this version of Pawl would have decided otherwise.
+
+Examples:
+  pawl replay 3f2a91c0
+  pawl replay 3f2a91c0 --json
+`;
+
 export const resumeHelp = `${runNote}
 Limits raise those of the run; a run that was exhausted goes on with a higher one. Tools, instructions and
 permissions are not kept with a run: give --tools, --system, --ask or --yes again. Two processes can't go

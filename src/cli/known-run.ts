@@ -1,10 +1,10 @@
 /** A run as its store has it, for commands that look at it or speak to it. */
 import { PawlError } from '../core/errors.ts';
 import type { RunContext } from '../core/run-context.ts';
-import { checkSnapshot } from '../runtime/check-snapshot.ts';
+import { type Upgrades, upgrades } from '../core/upgrades.ts';
 import { pendingCalls } from '../runtime/decisions.ts';
 import type { PendingCall } from '../runtime/run.ts';
-import { snapshotOf, unknownRun } from '../runtime/stored-run.ts';
+import { checkStored, unknownRun } from '../runtime/stored-run.ts';
 import type { SavedRun, Store } from '../stores/store.ts';
 import { findRunId } from './run-id.ts';
 
@@ -32,9 +32,12 @@ export async function readRun(store: Store, text: string): Promise<KnownRun> {
   return { runId, saved, context, problem, pending, told: await toldOf(store, runId) };
 }
 
-export function contextOf(saved: SavedRun): Pick<KnownRun, 'context' | 'problem'> {
+export function contextOf(
+  saved: SavedRun,
+  chain: Upgrades = upgrades,
+): Pick<KnownRun, 'context' | 'problem'> {
   try {
-    const { snapshot } = checkSnapshot(snapshotOf(saved));
+    const { snapshot } = checkStored(saved, chain);
     return { context: snapshot.context as unknown as RunContext, problem: null };
   } catch (error) {
     if (!PawlError.is(error)) throw error;
@@ -49,7 +52,8 @@ const words: ReadonlyMap<unknown, Told> = new Map<unknown, Told>([
   ['call.retried', 'to run again'],
 ]);
 
-async function toldOf(store: Store, runId: string): Promise<ReadonlyMap<string, Told>> {
+/** What was told to a run about its calls and waits to be heard. */
+export async function toldOf(store: Store, runId: string): Promise<ReadonlyMap<string, Told>> {
   const told = new Map<string, Told>();
   for (const { event } of await store.posted([runId])) {
     const word = words.get(event.type);

@@ -4,6 +4,7 @@ import type { Tool } from '../tools/tool.ts';
 import { demoTools } from './demo.ts';
 import { exitCodes } from './exit-code.ts';
 import { jsonLine } from './json-line.ts';
+import { toldOf } from './known-run.ts';
 import type { Paint, Style } from './paint.ts';
 import { type Rehearsal, rehearse } from './rehearse.ts';
 import { pagesOf, shortId } from './run-id.ts';
@@ -55,9 +56,10 @@ function reasonOf(all: number, needy: number): string {
 async function rehearseAll(store: Store, tools: readonly Tool[]): Promise<readonly Rehearsal[]> {
   const all: Rehearsal[] = [];
   for await (const { runs, damaged } of pagesOf(store, { status: ['running', 'waiting'] })) {
-    for (const { runId } of runs) all.push(await rehearsalOf(store, runId, tools));
+    for (const { runId } of runs) all.push(...(await rehearsalOf(store, runId, tools)));
     for (const runId of damaged) {
-      all.push({ runId, verdict: 'needs', notes: ['it is damaged and can not be read'] });
+      const notes = ['it is damaged and can not be read'];
+      all.push({ runId, verdict: 'needs', needs: ['copy'], notes });
     }
   }
   return all;
@@ -67,13 +69,14 @@ async function rehearsalOf(
   store: Store,
   runId: string,
   tools: readonly Tool[],
-): Promise<Rehearsal> {
+): Promise<readonly Rehearsal[]> {
   try {
     const saved = await store.load(runId);
-    return saved ? rehearse(saved, tools) : { runId, verdict: 'resumes', notes: ['it is gone'] };
+    // It may have been deleted since it was listed.
+    return saved ? [rehearse(saved, tools, { told: await toldOf(store, runId) })] : [];
   } catch (error) {
     if (!PawlError.is(error)) throw error;
-    return { runId, verdict: 'needs', notes: [showProse(error.message)] };
+    return [{ runId, verdict: 'needs', needs: ['copy'], notes: [showProse(error.message)] }];
   }
 }
 
@@ -85,7 +88,7 @@ const marks: { readonly [Verdict in Rehearsal['verdict']]: readonly [Style, stri
 
 /** The verdict, and what else there is to know below it. */
 export function rehearsalLines(
-  { runId, verdict, notes }: Rehearsal,
+  { runId, verdict, notes }: Omit<Rehearsal, 'needs'>,
   paint: Paint,
 ): readonly string[] {
   const [style, mark, word] = marks[verdict];

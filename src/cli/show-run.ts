@@ -110,6 +110,7 @@ const endings: { readonly [Ending in ToolEnding]: readonly [Style, note: string]
   malformed: ['warn', 'no valid call · '],
   notRun: ['dim', 'not run · '],
   stopped: ['warn', 'stopped · '],
+  unknown: ['warn', 'outcome unknown · '],
 };
 
 function settledLines(

@@ -18,6 +18,10 @@ export function storeCommandsIn(surroundings: Surroundings): StoreCommands {
       const { whyCommand } = await import('./why-command.ts');
       return whyCommand(run, options, terminal, placeOf(options));
     },
+    async replay(run, options) {
+      const { replayCommand } = await import('./replay-command.ts');
+      return replayCommand(run, options, terminal, placeOf(options));
+    },
     async resume(run, options) {
       const { resumeCommand } = await import('./resume-command.ts');
       return resumeCommand(run, options, surroundings);

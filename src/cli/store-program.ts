@@ -12,6 +12,7 @@ import {
 } from './options.ts';
 import type { PruneOptions } from './prune-command.ts';
 import type { RehearseOptions } from './rehearse-command.ts';
+import type { ReplayOptions } from './replay-command.ts';
 import type { ForkOptions, ResumeOptions } from './resume-command.ts';
 import type { RunsOptions } from './runs-command.ts';
 import type { ShowOptions } from './show-command.ts';
@@ -25,6 +26,7 @@ export interface StoreCommands {
   runs(options: RunsOptions): Promise<number>;
   show(run: string, options: ShowOptions): Promise<number>;
   why(run: string, options: WhyOptions): Promise<number>;
+  replay(run: string, options: ReplayOptions): Promise<number>;
   resume(run: string, options: ResumeOptions): Promise<number>;
   fork(run: string, options: ForkOptions): Promise<number>;
   approve(run: string, call: Call, options: ApproveOptions): Promise<number>;
@@ -62,6 +64,12 @@ function addLooks(program: Command, commands: StoreCommands, onCode: OnCode): vo
     .description('Show which questions the machine asks, with what numbers, and the answers.')
     .addHelpText('after', help.whyHelp)
     .action(async (run: string, options: WhyOptions) => onCode(await commands.why(run, options)));
+  withLookOptions(program.command('replay <run>'))
+    .description('Let the machine decide a run again, from what is stored, and compare.')
+    .addHelpText('after', help.replayHelp)
+    .action(async (run: string, options: ReplayOptions) =>
+      onCode(await commands.replay(run, options)),
+    );
 }
 
 function addGoingOn(program: Command, commands: StoreCommands, onCode: OnCode): void {

@@ -1,4 +1,5 @@
 import { invalidInput, PawlError } from '../core/errors.ts';
+import { checkTurn } from '../runtime/stored-run.ts';
 import type { Store } from '../stores/store.ts';
 import { exitCodes } from './exit-code.ts';
 import { jsonLine } from './json-line.ts';
@@ -54,7 +55,8 @@ async function explanationOf(store: Store, text: string, at: number | undefined)
   const { state, turn } = run.saved.head;
   const steps = await store.steps(run.runId);
   const cause = steps.at(-1)?.cause ?? '';
-  const begun = await store.loadTurn(run.runId, Math.max(1, at ?? turn));
+  const kept = await store.loadTurn(run.runId, Math.max(1, at ?? turn));
+  const begun = kept && checkTurn(kept);
   if (at === undefined) return { run, cause, explanation: explain(state, run.context, begun) };
   if (!begun) throw invalidInput('--at', `a turn that is kept (the run is at turn ${turn})`, at);
   return { run, cause, explanation: { before: explainTurn(begun), now: [], awaited: [] } };

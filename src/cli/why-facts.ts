@@ -1,5 +1,5 @@
 /** The numbers that a guard of the agent loop looks at, for people. */
-import type { LimitName, LimitReached, Limits } from '../core/budget.ts';
+import { type LimitName, type LimitReached, type Limits, showTime } from '../core/budget.ts';
 import { openCalls } from '../core/call-steps.ts';
 import { committed, totalToolCalls } from '../core/ledger.ts';
 import { usdOfMicros } from '../core/price.ts';
@@ -92,11 +92,14 @@ function budgetFacts(context: RunContext): string {
     return max === null ? [] : [`${label} ${pair(name, used(context), max)}`];
   });
   const limit = limitReached(context);
-  return [...taken, ...(limit === null ? [] : [passing(limit)])].join(', ');
+  const deadline = limits.deadlineAt === null ? [] : [`deadline ${showTime(limits.deadlineAt)}`];
+  return [...taken, ...deadline, ...(limit === null ? [] : [passing(limit)])].join(', ');
 }
 
 const passing = ({ name, used, max }: LimitReached): string =>
-  `another call: ${name} ${pair(name, used, max)}`;
+  name === 'deadlineAt'
+    ? `deadlineAt has passed: it was ${showTime(used)}`
+    : `another call: ${name} ${pair(name, used, max)}`;
 
 function pair(name: LimitName, used: number, max: number): string {
   const show = shows.get(name) ?? formatCount;

@@ -9,12 +9,21 @@ type Check = readonly [field: string, expected: string, holds: (value: unknown) 
 const isText = (value: unknown): boolean => typeof value === 'string';
 const text = (field: string): Check => [field, 'a text', isText];
 
+const thinker: Check = ['model', 'a text or nothing', (id) => id === undefined || isText(id)];
+
 const checksOf: ReadonlyMap<string, readonly Check[]> = new Map([
   ['text', [text('text')]],
-  ['thinking', [text('thinking'), text('signature')]],
-  ['redacted_thinking', [text('data')]],
+  ['thinking', [text('thinking'), text('signature'), thinker]],
+  ['redacted_thinking', [text('data'), thinker]],
   ['tool_use', [text('id'), text('name'), ['input', 'an object', isJsonObject]]],
-  ['tool_result', [text('tool_use_id'), ['content', 'a text or content blocks', isResult]]],
+  [
+    'tool_result',
+    [
+      text('tool_use_id'),
+      ['content', 'a text or content blocks', isResult],
+      ['is_error', 'true, false or nothing', isFlag],
+    ],
+  ],
 ]);
 
 /** A part of a value that is not as it has to be. */
@@ -56,6 +65,10 @@ function shapeProblem(value: unknown): string | null {
 
 const ownField = (block: JsonObject, field: string): unknown =>
   Object.hasOwn(block, field) ? block[field] : undefined;
+
+function isFlag(value: unknown): boolean {
+  return value === undefined || typeof value === 'boolean';
+}
 
 function isResult(content: unknown): boolean {
   if (typeof content === 'string') return true;

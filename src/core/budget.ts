@@ -30,6 +30,11 @@ export interface Budget {
   readonly maxRepeats?: number;
   /** Replies in a row that hold nothing usable: only unknown tools, unreadable or invalid arguments. Default 3. */
   readonly maxMalformedReplies?: number;
+  /**
+   * The run meets its limit at this moment, wherever it is, also while it waits for people and after a restart. A Date, or
+   * milliseconds since the epoch; Infinity for none. One that has passed ends the run before its next model call.
+   */
+  readonly deadlineAt?: Date | number;
 }
 
 /** A budget in the machine's terms: integers, micro-dollars, null for "no limit" (JSON has no Infinity). */
@@ -43,12 +48,19 @@ export interface Limits {
   readonly maxToolCalls: number | null;
   readonly maxRepeats: number | null;
   readonly maxMalformedReplies: number | null;
+  /** In ms since the epoch. */
+  readonly deadlineAt: number | null;
 }
 
 /** What stopped a run: one of its limits, or one of the model's own. */
-export type LimitName = keyof Limits | 'maxContinuations' | 'maxReplyTokens' | 'contextWindow';
+export type LimitName =
+  | keyof Limits
+  | 'maxContinuations'
+  | 'maxPauses'
+  | 'maxReplyTokens'
+  | 'contextWindow';
 
-/** A limit that was reached: how much was used or asked for, and how much there is. */
+/** A limit that was reached: how much was used or asked for, and how much there is. Of `deadlineAt`, both are times. */
 export interface LimitReached {
   readonly name: LimitName;
   readonly used: number;
@@ -67,16 +79,20 @@ const budgetFields: readonly (keyof Budget)[] = [
   'maxToolCalls',
   'maxRepeats',
   'maxMalformedReplies',
+  'deadlineAt',
 ];
+/** No Date goes further. */
+const latestMs = 8_640_000_000_000_000;
 
 /** The limits that a budget names, and no others. @throws PawlError `invalid_input` */
 export function namedLimits(budget: Budget, field = 'budget'): Partial<Limits> {
   const given: unknown = budget;
   if (!isJsonObject(given)) throw invalidInput(field, 'an object of limits', given);
   for (const [name, value] of Object.entries(budget)) checkField(field, name, value);
-  const { maxCostUsd, ...rest } = budget;
+  const { maxCostUsd, deadlineAt, ...rest } = budget;
   const named = {
     ...rest,
+    ...(deadlineAt !== undefined && { deadlineAt: Number(deadlineAt) }),
     ...(maxCostUsd !== undefined && { maxCostMicros: toMicros(maxCostUsd) }),
   };
   return Object.fromEntries(
@@ -94,12 +110,25 @@ function checkField(field: string, name: string, value: unknown): void {
     throw invalidInput(`${field}.${name}`, `one of ${budgetFields.join(', ')}`, name);
   }
   if (value === undefined) return;
+  if (name === 'deadlineAt') checkTime(`${field}.${name}`, value);
+  else checkAmount(`${field}.${name}`, name, value);
+}
+
+function checkAmount(field: string, name: string, value: unknown): void {
   if (typeof value !== 'number' || Number.isNaN(value) || value < 0) {
-    throw invalidInput(`${field}.${name}`, 'a number from 0 up', value);
+    throw invalidInput(field, 'a number from 0 up', value);
   }
   if (name !== 'maxCostUsd' && name !== 'maxActiveMs' && !isWhole(value)) {
-    throw invalidInput(`${field}.${name}`, 'a whole number or Infinity', value);
+    throw invalidInput(field, 'a whole number or Infinity', value);
   }
+}
+
+function checkTime(field: string, value: unknown): void {
+  const ms = value instanceof Date ? value.getTime() : value;
+  const isTime = typeof ms === 'number' && ms >= 0 && ms <= latestMs;
+  if (isTime || ms === Number.POSITIVE_INFINITY) return;
+  const got = value instanceof Date ? 'an invalid Date' : value;
+  throw invalidInput(field, 'a Date, milliseconds since the epoch, or Infinity', got);
 }
 
 const isWhole = (value: number): boolean =>
@@ -113,6 +142,7 @@ export const limitsOf = (budget: Budget): Limits => ({
   maxCostMicros: null,
   maxActiveMs: null,
   maxToolCalls: null,
+  deadlineAt: null,
   ...defaultBudget,
   ...namedLimits(budget),
 });
@@ -123,11 +153,14 @@ export function codeOfLimit(name: LimitName): ErrorCode {
     case 'maxReplyTokens':
     case 'maxContinuations':
       return 'output_truncated';
+    case 'maxPauses':
+      return 'pauses_exceeded';
     case 'contextWindow':
       return 'context_exceeded';
     case 'maxRepeats':
       return 'loop_detected';
     case 'maxActiveMs':
+    case 'deadlineAt':
       return 'run_timeout';
     default:
       return 'budget_exceeded';
@@ -156,6 +189,10 @@ function amountsOf({ name, used, max }: LimitReached): string {
       return `${used} of ${max} malformed replies in a row`;
     case 'maxContinuations':
       return `${used} of ${max} continuations of one reply`;
+    case 'maxPauses':
+      return `the model paused its turn again after ${used} of ${max} continuations`;
+    case 'deadlineAt':
+      return `the deadline was ${showTime(max)}, and it was ${showTime(used)}`;
     case 'maxReplyTokens':
       return `${used} of ${max} tokens in one reply`;
     case 'maxCostMicros':
@@ -164,6 +201,10 @@ function amountsOf({ name, used, max }: LimitReached): string {
       return takenOf(`${used} of ${max} ${tokensOf[name]}`, used > max);
   }
 }
+
+/** As people read it: UTC, in ISO 8601. */
+export const showTime = (ms: number): string =>
+  ms >= 0 && ms <= latestMs ? new Date(ms).toISOString() : `${ms} ms since the epoch`;
 
 /** What is taken, or would be at worst by the call that was not made. */
 const takenOf = (amounts: string, isForecast: boolean): string =>

@@ -21,6 +21,16 @@ type Change = Partial<RunContext>;
 export const openCalls = ({ calls }: RunContext): readonly ToolCall[] =>
   calls.filter(({ result }) => result === null);
 
+/** What the machine of a call has to know. */
+export const callPolicy = (
+  context: RunContext,
+  { name, effect, maxRetries }: ToolCall,
+): Pick<ToolPolicy, 'effect' | 'maxRetries' | 'onInterrupted'> => ({
+  effect,
+  maxRetries,
+  onInterrupted: toolNamed(context, name)?.onInterrupted ?? 'ask',
+});
+
 export const openCall = (context: RunContext, callId: string): ToolCall | undefined =>
   openCalls(context).find(({ id }) => id === callId);
 
@@ -93,6 +103,7 @@ const unknownTool = (name: string): ToolPolicy => ({
   maxRetries: 0,
   maxCostMicros: 0,
   isRepeatable: false,
+  onInterrupted: 'ask',
 });
 
 const admit = (ledger: ledgers.Ledger, { id }: ToolUse, policy: ToolPolicy): ledgers.Ledger =>

@@ -1,6 +1,7 @@
 /** Checks of what a caller hands in. Each takes the name of the field, for the message; undefined is a field left out. */
 import { invalidInput } from './errors.ts';
 import { nearNames } from './near-names.ts';
+import { maxRate } from './price.ts';
 
 /** An object with no other fields than these. @throws PawlError `invalid_input` */
 export function checkFields(field: string, value: unknown, known: readonly string[]): void {
@@ -98,7 +99,7 @@ const rateNames = ['input', 'output', 'cacheRead', 'cacheWrite', 'cacheWriteLong
 
 function checkRates(field: string, rates: object): void {
   for (const [name, rate] of Object.entries({ input: null, output: null, ...rates })) {
-    checkAmount(`${field}.${name}`, rate);
+    checkAmount(`${field}.${name}`, rate, maxRate);
   }
 }
 

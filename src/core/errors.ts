@@ -26,9 +26,10 @@ export const toFailure = (error: PawlError): Failure => ({
 
 /** Bad input of a caller, refused before any effect: which field, what was expected, what was got. */
 export const invalidInput = (field: string, expected: string, got: unknown): PawlError =>
-  new PawlError('invalid_input', `${field}: expected ${expected}, got ${describe(got)}.`);
+  new PawlError('invalid_input', `${field}: expected ${expected}, got ${describeGot(got)}.`);
 
-function describe(value: unknown): string {
+/** A value in a few words, for an error that says what was got. */
+export function describeGot(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 80));
   if (typeof value === 'function') return 'a function';
   if (Array.isArray(value)) return `an array of ${value.length}`;

@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'context_exceeded'
   // the run's end
   | 'output_truncated'
+  | 'pauses_exceeded'
   | 'refused'
   | 'budget_exceeded'
   | 'loop_detected'

@@ -31,6 +31,8 @@ export interface Ledger {
   readonly reserved: readonly { readonly id: string; readonly amount: Amount }[];
   /** Reading of the active-time meter. Only the runtime reads clocks. */
   readonly activeMs: number;
+  /** The latest time that the run was told, in ms since the epoch: what a deadline is held against. 0: none yet. */
+  readonly clockMs: number;
   readonly toolCalls: readonly { readonly tool: string; readonly calls: number }[];
 }
 
@@ -40,6 +42,7 @@ export const openLedger = (limits: Limits): Ledger => ({
   uncertain: nothing,
   reserved: [],
   activeMs: 0,
+  clockMs: 0,
   toolCalls: [],
 });
 
@@ -119,6 +122,18 @@ export const readMeter = (ledger: Ledger, activeMs: number): Ledger =>
   update(ledger, (draft) => {
     draft.activeMs = Math.max(ledger.activeMs, activeMs);
   });
+
+export const readClock = (ledger: Ledger, clockMs: number): Ledger =>
+  update(ledger, (draft) => {
+    draft.clockMs = Math.max(ledger.clockMs, clockMs);
+  });
+
+/** The deadline that has passed, or null. */
+export function deadlinePassed({ limits, clockMs }: Ledger): LimitReached | null {
+  const { deadlineAt } = limits;
+  if (deadlineAt === null || clockMs < deadlineAt) return null;
+  return { name: 'deadlineAt', used: clockMs, max: deadlineAt };
+}
 
 export const callsOf = ({ toolCalls }: Ledger, tool: string): number =>
   toolCalls.find((entry) => entry.tool === tool)?.calls ?? 0;

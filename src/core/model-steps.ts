@@ -37,6 +37,21 @@ export function beginModelCall(context: RunContext, kind: 'turn' | 'wrapUp'): Ch
   };
 }
 
+/** The context from before `beginModelCall`, as far as a run can begin with it again. */
+export function beforeModelCall(context: RunContext, kind: 'turn' | 'wrapUp'): RunContext {
+  const { messages, contextTokens, turn } = context;
+  const ledger = ledgers.release(context.ledger, reservation);
+  const before = { ...context, turn: turn - 1, ledger };
+  const said = kind === 'wrapUp' ? messages.at(-1) : undefined;
+  if (!said) return before;
+  return {
+    ...before,
+    messages: messages.slice(0, -1),
+    contextTokens: contextTokens - tokensAtMost(said.content),
+    steered: said.content.slice(0, -1),
+  };
+}
+
 const isFresh = ({ attempt, model }: AttemptPlan): boolean => attempt === 1 && model === 0;
 
 /** The transcript only grows. Neighbours of one role are merged when a request is built, not here. */

@@ -17,6 +17,9 @@ export interface Price extends Rates {
   readonly tiers?: readonly (Rates & { readonly aboveInputTokens: number })[];
 }
 
+/** Most that a rate can be: with a higher one, sums of costs would not be exact. */
+export const maxRate = 1_000_000;
+
 /** Integers, so that no sum drifts: thousandths of a micro-dollar per token. */
 interface NanoRates {
   readonly input: number;

@@ -1,4 +1,5 @@
 /** Where a reply leads: questions about the stop reason, each with a plain answer. */
+import type { LimitReached } from './budget.ts';
 import type { StopReason } from './reply.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -29,8 +30,9 @@ export const hasMoreToSay = ({ steered }: RunContext): boolean => steered.length
 export const canCompact = ({ settings, messages, compactedLength }: RunContext): boolean =>
   settings.compactAtTokens !== null && messages.length > 2 && messages.length !== compactedLength;
 
-export const continuationsReached = {
-  name: 'maxContinuations',
-  used: maxContinuations,
+/** A text that is too long for one reply, or a turn of the model's own tools that does not come to its end. */
+export const continuationsReached = ({ stopReason, continuations }: RunContext): LimitReached => ({
+  name: stopReason === 'max_tokens' ? 'maxContinuations' : 'maxPauses',
+  used: continuations,
   max: maxContinuations,
-} as const;
+});

@@ -1,7 +1,7 @@
 import type { LimitName, LimitReached, Limits } from './budget.ts';
 import type { Failure } from './failure.ts';
 import { goneToolTokens } from './gone-tools.ts';
-import { type Ledger, openLedger } from './ledger.ts';
+import { type Ledger, openLedger, readClock } from './ledger.ts';
 import { type ContentBlock, type Message, tokensAtMost } from './message.ts';
 import type { Price } from './price.ts';
 import { type AttemptPlan, firstAttempt, noUsage, type StopReason, type Usage } from './reply.ts';
@@ -49,6 +49,8 @@ export interface RunInput {
   readonly settings: RunSettings;
   readonly limits: Limits;
   readonly messages: readonly Message[];
+  /** When the run begins, in ms since the epoch: a deadline that has passed by then leaves it no model call. */
+  readonly atMs?: number;
   /** What a fork takes over from the run that it comes from: what was spent, most of all. */
   readonly carried?: Partial<RunContext>;
 }
@@ -118,13 +120,18 @@ export interface RunOutput {
   readonly turns: number;
 }
 
-export const startContext = ({ settings, limits, messages, carried }: RunInput): RunContext => ({
+export const startContext = ({
+  settings,
+  limits,
+  messages,
+  atMs = 0,
+  carried,
+}: RunInput): RunContext => ({
   schemaVersion,
   settings,
   messages,
   contextTokens: bytesBound(settings, messages),
   countedBy: 0,
-  ledger: openLedger(limits),
   usage: noUsage,
   turn: 0,
   plan: firstAttempt,
@@ -149,6 +156,7 @@ export const startContext = ({ settings, limits, messages, carried }: RunInput):
   cancelReason: null,
   status: null,
   ...carried,
+  ledger: readClock(carried?.ledger ?? openLedger(limits), atMs),
 });
 
 export const bytesBound = (settings: RunSettings, messages: readonly Message[]): number =>

@@ -1,6 +1,6 @@
 /** What the next model call may take, and which limit stands in its way. */
 import type { LimitReached, Limits } from './budget.ts';
-import { type Amount, add, limitPassedBy, limitsNear, nothing } from './ledger.ts';
+import { type Amount, add, deadlinePassed, limitPassedBy, limitsNear, nothing } from './ledger.ts';
 import { text, tokensAtMost } from './message.ts';
 import { costAtMostMicros } from './price.ts';
 import { bytesBound, modelOf, type RunContext } from './run-context.ts';
@@ -47,6 +47,7 @@ const wrapUpWith = (context: RunContext, outputTokens: number): Amount =>
 /** The limit that keeps the run from another model call, or null. */
 export function limitReached(context: RunContext): LimitReached | null {
   return (
+    deadlinePassed(context.ledger) ??
     countReached('maxRepeats', context.repeats, context) ??
     countReached('maxMalformedReplies', context.malformedReplies, context) ??
     limitPassedBy(context.ledger, turnWith(context, modelOf(context).minOutputTokens))
@@ -62,6 +63,7 @@ function countReached(
   return max !== null && used >= max && used > 0 ? { name, used, max } : null;
 }
 
+/** Not a question of the deadline: the last answer is what comes after it. */
 export const canWrapUp = (context: RunContext): boolean =>
   limitPassedBy(context.ledger, wrapUpWith(context, modelOf(context).minOutputTokens)) === null;
 
@@ -109,6 +111,14 @@ export const windowReached = (context: RunContext): LimitReached => {
 /** Limits that are nearly used up and were not warned about yet. */
 export const newWarnings = (context: RunContext): readonly LimitReached[] =>
   limitsNear(context.ledger, warnAtShare).filter(({ name }) => !context.warned.includes(name));
+
+/** A deadline that is still to come has to be watched. */
+export const deadlineAhead = ({ ledger }: RunContext): number | null =>
+  deadlinePassed(ledger) === null ? ledger.limits.deadlineAt : null;
+
+/** A pause is for later, and after the deadline there is none. */
+export const mayPause = ({ isPauseWanted, ledger }: RunContext): boolean =>
+  isPauseWanted && deadlinePassed(ledger) === null;
 
 /** The loop that a limit ended is forgiven once the limit is raised. */
 export const forgiven = (limits: Partial<Limits>): Partial<RunContext> => ({

@@ -3,9 +3,16 @@ import type { ToolResult } from './message.ts';
 
 /**
  * What a repeat of a tool means, for calls whose outcome is not known (a crash, a restart):
- * `read` changes nothing, `idempotent` may run again with the same key, `once` never runs again by itself.
+ * `read` changes nothing, `idempotent` may run again with the same key, `once` runs again only when its tool's probe or a
+ * person says that it may.
  */
 export type ToolEffect = 'read' | 'idempotent' | 'once';
+
+/**
+ * What becomes of a `once` call that a crash interrupted, when no probe knows whether it acted: `ask` waits for a person,
+ * `report` tells the model that the outcome is unknown.
+ */
+export type OnInterrupted = 'ask' | 'report';
 
 /** What the machine has to know of a tool. Part of the run's first row: it stays as it was when the run began. */
 export interface ToolPolicy {
@@ -19,6 +26,8 @@ export interface ToolPolicy {
   readonly maxCostMicros: number;
   /** Calling it again with the same arguments is not a loop: polling, waiting. */
   readonly isRepeatable: boolean;
+  /** Only asked of `once`. */
+  readonly onInterrupted: OnInterrupted;
 }
 
 /** What a person has to say before a call goes on. An approval names the hash of what was shown. */
@@ -44,7 +53,7 @@ export interface ToolCall {
 /**
  * How a tool call ended: its body returned or threw; a policy or a person said no; the request itself was wrong
  * (unknown tool, unreadable or invalid arguments); it never began; it was stopped before its result was known;
- * or a person settled what nobody knew.
+ * a person settled what nobody knew; or nobody knows, and the model was told so.
  */
 export type ToolEnding =
   | 'done'
@@ -53,7 +62,8 @@ export type ToolEnding =
   | 'malformed'
   | 'notRun'
   | 'stopped'
-  | 'settled';
+  | 'settled'
+  | 'unknown';
 
 /** How a tool call ended. */
 export interface ToolOutcome {
@@ -76,6 +86,17 @@ export type RunOutcome = { readonly activeMs: number } & (
       readonly ending: Extract<ToolEnding, 'denied' | 'malformed' | 'notRun'>;
     }
   | { readonly kind: 'stale'; readonly argumentsHash: string }
+  | { readonly kind: 'lost' }
+);
+
+/**
+ * What a tool's probe says of a call that was lost. `lost` is the probe itself: the process died while it looked.
+ * `costMicros` is null where the answer does not say what the call spent.
+ */
+export type ProbeOutcome = { readonly activeMs: number } & (
+  | { readonly kind: 'happened'; readonly result: ToolResult; readonly costMicros: number | null }
+  | { readonly kind: 'notHappened' }
+  | { readonly kind: 'unknown' }
   | { readonly kind: 'lost' }
 );
 

@@ -62,7 +62,8 @@ export function inputOf(
   checkPriced(limits, settings.models, budget?.maxCostUsd ?? options.budget?.maxCostUsd);
   // Repaired here already: what repair adds to a request would be missing in the bound on its tokens.
   const messages = repairHistory([...copyJson(history), { role: 'user', content }]);
-  return { settings, limits, messages };
+  const { deadlineAt } = limits;
+  return { settings, limits, messages, ...(deadlineAt !== null && { atMs: parts.now() }) };
 }
 
 /** What stays as it is for the whole run. */
@@ -98,6 +99,7 @@ const toolPolicy = (tool: Tool): ToolPolicy => ({
   maxRetries: tool.maxRetries,
   maxCostMicros: microsOfUsd(tool.maxCostUsd),
   isRepeatable: tool.isRepeatable,
+  onInterrupted: tool.onInterrupted,
 });
 
 /** What an API adds to a request by itself, at most: a frame, and for tools instructions of its own. */

@@ -12,6 +12,7 @@ import { type EffectArgs, effect, type Unmetered, until } from './effect.ts';
 import { attemptEffect } from './model-effect.ts';
 import { plainContext } from './plain-context.ts';
 import { openPlainRun } from './plain-run.ts';
+import { probeTool } from './probe-effect.ts';
 import { contextOf } from './services.ts';
 import { acquireSlot, checkPermission, runTool, validateInput } from './tool-effects.ts';
 
@@ -29,10 +30,11 @@ export function agentMachine(parts: AgentParts): AgentMachine {
         checkPermission: checkPermission(parts),
         slot: acquireSlot(parts),
         runTool: runTool(parts),
+        probeTool: probeTool(parts),
       },
     }),
   );
-  const actors = { modelCall: model, toolCall: tool, compact: compactEffect(parts) };
+  const actors = { modelCall: model, toolCall: tool, compact: compactEffect(parts), until };
   return plainContext(agentLoop.provide({ actors }), (run) => openPlainRun(parts, run));
 }
 

@@ -42,7 +42,10 @@ export interface Agent {
    * `snapshot_incompatible`
    */
   resume(run: string | RunSnapshot, options?: ResumeOptions): Promise<Run>;
-  /** Goes on with every run of the store that nobody holds and that does not wait for a person. */
+  /**
+   * Goes on with every run of the store that nobody holds and that does not wait for a person. One that can't be read is
+   * left as it is, with a `PawlWarning` of the process, and keeps no other from going on.
+   */
   resumeAll(): Promise<readonly Run[]>;
   /**
    * A new run from a turn of another one, also of one that has ended: with another past, a raised budget, or this
@@ -81,7 +84,7 @@ export function createAgent(options: AgentOptions): Agent {
 
   const open = (
     runId: string,
-    own: Pick<RunOptions, 'source' | 'known' | 'begin' | 'tags'>,
+    own: Pick<RunOptions, 'source' | 'known' | 'begin' | 'tags' | 'isReopened' | 'leaseUntilMs'>,
     { signal, inspect }: Pick<StartOptions, 'signal' | 'inspect'>,
   ): OpenRun => {
     if (live.has(runId)) throw alreadyRuns(runId);
@@ -95,22 +98,27 @@ export function createAgent(options: AgentOptions): Agent {
     if (!opened.live.isOver()) live.set(runId, opened.run);
     return opened;
   };
-  /** Only one process goes on with a run: whoever else holds it is named. */
-  const takeLease = async (runId: string): Promise<void> => {
+  /** Only one process goes on with a run: whoever else holds it is named. Gives until when it is held. */
+  const takeLease = async (runId: string): Promise<number> => {
     if (live.has(runId)) throw alreadyRuns(runId);
     const { owner, untilMs } = lease();
     const ask = () => store.lease(runId, owner, untilMs, parts.now());
     const answer = await ask();
-    if (answer.ok) return;
+    if (answer.ok) return untilMs;
     // A process that was killed can't give its lease back.
     if (isOwnerGone(answer.owner)) await store.release([runId], answer.owner);
     const again = isOwnerGone(answer.owner) ? await ask() : answer;
     if (!again.ok) throw lockedBy(runId, again.owner);
+    return untilMs;
   };
-  const goOn = async (reopened: Reopened, resumeOptions: ResumeOptions): Promise<Run> => {
-    const { runId, snapshot, known, tags, begin, events } = reopened;
-    const withLease = begin && { ...begin, lease: lease() };
-    const own = { source: { snapshot }, known, tags, begin: withLease };
+  const goOn = async (
+    reopened: Reopened,
+    resumeOptions: ResumeOptions,
+    leaseUntilMs: number,
+  ): Promise<Run> => {
+    const { runId, snapshot, known, tags, begin, events, isReopened } = reopened;
+    const withLease = begin && { ...begin, lease: { owner: keeper.owner, untilMs: leaseUntilMs } };
+    const own = { source: { snapshot }, known, tags, begin: withLease, isReopened, leaseUntilMs };
     try {
       const opened = open(runId, own, resumeOptions);
       for (const event of events) opened.live.send(event);
@@ -128,16 +136,18 @@ export function createAgent(options: AgentOptions): Agent {
   ): Promise<Run> => {
     checkResumeOptions(resumeOptions);
     const runId = typeof run === 'string' ? run : null;
+    let leaseUntilMs = keeper.leaseUntilMs();
     if (runId !== null) {
-      if (!(await store.load(runId))) throw unknownRun(runId);
-      await takeLease(runId);
+      // Looked at before anything is written: a run that this version can't read stays as it is.
+      await storedRun(store, runId);
+      leaseUntilMs = await takeLease(runId);
     }
     const found = await storedRun(store, run);
     if (found.begin && found.snapshot.status === 'active' && ended.has(found.runId)) {
       throw finished(found.runId);
     }
-    if (runId === null && !found.begin) await takeLease(found.runId);
-    return goOn(reopenedRun(found, resumeOptions), resumeOptions);
+    if (runId === null && !found.begin) leaseUntilMs = await takeLease(found.runId);
+    return goOn(reopenedRun(found, resumeOptions), resumeOptions, leaseUntilMs);
   };
 
   return {
@@ -146,9 +156,12 @@ export function createAgent(options: AgentOptions): Agent {
     start(prompt, startOptions = {}) {
       const runInput = input(prompt, startOptions);
       const { settings } = runInput;
-      const begin = { settings, base: null, forkOf: null, lease: lease() };
-      const own = { source: { input: runInput }, known: nothingKnown, begin };
-      return open(settings.runId, { ...own, tags: startOptions.tags ?? [] }, startOptions).run;
+      const own = lease();
+      const begin = { settings, base: null, forkOf: null, lease: own };
+      const source = { input: runInput };
+      const tags = startOptions.tags ?? [];
+      const made = { source, known: nothingKnown, begin, tags, leaseUntilMs: own.untilMs };
+      return open(settings.runId, made, startOptions).run;
     },
     resume,
     async resumeAll() {
@@ -157,7 +170,8 @@ export function createAgent(options: AgentOptions): Agent {
         try {
           resumed.push(await resume(runId));
         } catch (error) {
-          if (!PawlError.is(error) || error.code !== 'run_locked') throw error;
+          if (!isOfOneRun(error)) throw error;
+          if (error.code !== 'run_locked') warnOfRun(runId, error);
         }
       }
       return resumed;
@@ -170,8 +184,10 @@ export function createAgent(options: AgentOptions): Agent {
         runId,
         forkOptions,
       );
-      const own = { source, known, tags, begin: { ...begin, lease: lease() } };
-      return open(id, own, forkOptions).run;
+      const own = lease();
+      const withLease = { ...begin, lease: own };
+      const made = { source, known, tags, begin: withLease, leaseUntilMs: own.untilMs };
+      return open(id, made, forkOptions).run;
     },
     async history(runId) {
       const saved = await store.load(runId);
@@ -222,6 +238,14 @@ async function unattended(
   } while (after !== null);
   return ids;
 }
+
+/** What keeps one run from going on, and no other. */
+const isOfOneRun = (error: unknown): error is PawlError =>
+  PawlError.is(error) &&
+  ['run_locked', 'snapshot_incompatible', 'store_failed'].includes(error.code);
+
+const warnOfRun = (runId: string, { message }: PawlError): void =>
+  process.emitWarning(`Run "${runId}" was not resumed: ${message}`, 'PawlWarning');
 
 /** Lets what runs come to its end, up to a point; then the run is suspended, and goes on when it is resumed. */
 async function drainRun(run: Run, graceMs: number, store: Store): Promise<void> {

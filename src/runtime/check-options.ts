@@ -134,6 +134,8 @@ const isToolLike = (tool: Readonly<Record<string, unknown>>): boolean =>
   isJsonObject(tool.inputSchema) &&
   ['read', 'idempotent', 'once'].includes(String(tool.effect)) &&
   typeof tool.isRepeatable === 'boolean' &&
+  ['ask', 'report'].includes(String(tool.onInterrupted)) &&
+  (tool.probe === null || typeof tool.probe === 'function') &&
   isFrom(1, tool.timeoutMs) &&
   isFrom(1, tool.concurrency) &&
   isFrom(0, tool.maxRetries) &&

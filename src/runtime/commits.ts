@@ -5,8 +5,8 @@ import type { StepBuilder } from './step-builder.ts';
 
 /** Saves the changes of one run. */
 export interface Saver {
-  /** Something changed: an event of this type was heard. Cheap: called in every transition. */
-  noteChange(cause?: string): void;
+  /** Something changed. Cheap: called in every transition. */
+  noteChange(): void;
   /** Resolves once everything noted so far is durable; rejects when it can't be saved. */
   saved(): Promise<void>;
   /** Something was noted that is not durable yet. */
@@ -73,8 +73,7 @@ export function groupCommit(store: Store): { saverFor(options: SaverOptions): Sa
     saverFor(options) {
       const run: Run = { ...options, noted: 0, durable: 0, failure: null, waiting: [] };
       return {
-        noteChange(cause) {
-          if (cause !== undefined) options.builder.noteCause(cause);
+        noteChange() {
           run.noted += 1;
           if (run.failure) return;
           changed.add(run);

@@ -26,12 +26,16 @@ export function effect<Output extends { readonly activeMs: number }, Input>(
   lost: Unmetered<Output>,
 ): PromiseActorLogic<Output, Input> {
   const logic = fromPromise<Output, Input>(async ({ input, signal, self }) => {
-    const { meter, saved } = servicesOf(self);
+    const { meter, saved, isHeld, regain } = servicesOf(self);
     const metered = (output: Unmetered<Output>) =>
       ({ ...output, activeMs: meter.read() }) as unknown as Output;
     if (isRestored(self)) return metered(lost);
     await saved();
     signal.throwIfAborted();
+    while (!isHeld()) {
+      await regain();
+      signal.throwIfAborted();
+    }
     meter.begin();
     try {
       // What does not listen to its signal would keep the meter, and its timer, for ever.
@@ -54,22 +58,28 @@ export function effect<Output extends { readonly activeMs: number }, Input>(
 /** An outcome without its meter reading, which `effect` adds. */
 export type Unmetered<Output> = Output extends unknown ? Omit<Output, 'activeMs'> : never;
 
-/** A point in time. Absolute, so a restart waits only for the rest. */
+/** A timer measures what passes, not what the clock says: one that was set, or a machine that slept, shows within this. */
+const longestWaitMs = 60_000;
+
+/** A point in time. Absolute, so a restart waits only for the rest, and not at all for what has passed. */
 export const until = fromPromise<void, { readonly at: number }>(
-  ({ input, signal }) =>
+  ({ input: { at }, signal }) =>
     new Promise((resolve, reject) => {
-      const longestMs = 2 ** 31 - 1;
-      const timer = setTimeout(
-        () => {
-          signal.removeEventListener('abort', stop);
-          resolve();
-        },
-        Math.min(Math.max(0, input.at - Date.now()), longestMs),
-      );
+      let timer: NodeJS.Timeout | undefined;
       const stop = (): void => {
         clearTimeout(timer);
         reject(signal.reason);
       };
+      const look = (): void => {
+        const leftMs = at - Date.now();
+        if (leftMs > 0) {
+          timer = setTimeout(look, Math.min(leftMs, longestWaitMs));
+          return;
+        }
+        signal.removeEventListener('abort', stop);
+        resolve();
+      };
       signal.addEventListener('abort', stop, { once: true });
+      look();
     }),
 );

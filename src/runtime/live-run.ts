@@ -11,6 +11,7 @@ import { closeCalls } from '../core/call-steps.ts';
 import { copyJson } from '../core/copy-json.ts';
 import { PawlError, toFailure } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
+import { reopened } from '../core/journal.ts';
 import { joinSteered } from '../core/model-steps.ts';
 import type { RunContext, RunInput } from '../core/run-context.ts';
 import type { RunEvent } from '../core/run-event.ts';
@@ -41,7 +42,11 @@ export interface RunOptions {
   /** With a run that the store does not know yet. */
   readonly begin: SaveStep['begin'];
   readonly tags: readonly string[];
+  /** It had ended, and the snapshot was changed so that it goes on. Default false. */
+  readonly isReopened?: boolean;
   readonly keeper: Keeper;
+  /** Until when the run is this process's own, as far as the store knows. */
+  readonly leaseUntilMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void) | undefined;
   /** Called once, when the run can do nothing any more in this process. */
@@ -123,6 +128,7 @@ export function startLiveRun(options: RunOptions): LiveRun {
 
   const builder = stepBuilder({
     snapshotNow,
+    turnNow: () => contextNow().turn,
     isWaiting: () => actor.getSnapshot().hasTag('waitsForHuman'),
     begin: options.begin,
     known: options.known,
@@ -137,7 +143,14 @@ export function startLiveRun(options: RunOptions): LiveRun {
   });
   useServices(actor, {
     ...saver,
+    noteChange(event, isOfRun) {
+      builder.noteEvent(event, isOfRun);
+      saver.noteChange();
+    },
+    noteTurn: builder.noteTurn,
     meter: meterFor(actor),
+    isHeld: () => options.keeper.isHeld(runId),
+    regain: () => options.keeper.regain(runId),
     slots: createSlots(options.toolConcurrency),
     emit: announce,
   });
@@ -160,11 +173,18 @@ export function startLiveRun(options: RunOptions): LiveRun {
     if (!isOver() && isForRuns(event)) actor.send(event);
   };
 
+  if (contextNow().turn > options.known.turn) builder.noteTurn(actor.getSnapshot());
+  if (options.isReopened) builder.noteEvent({ type: reopened }, true);
   if (options.begin) saver.noteChange();
   options.keeper.keep({
     runId,
+    leaseUntilMs: options.leaseUntilMs,
     hear,
     onLost: (owner) => fail(toFailure(lockedBy(runId, owner))),
+    prove: () => {
+      saver.noteChange();
+      return saver.saved();
+    },
   });
   actor.start();
   if (options.signal && !isOver()) leaveSignal = whenAborted(options.signal, onAbort);

@@ -34,7 +34,8 @@ export function openRun(options: RunOptions): OpenRun {
     resume: () => send({ type: 'run.resumed' }),
     raiseBudget(budget) {
       const { models } = live.contextNow().settings;
-      send({ type: 'budget.raised', limits: raisedLimits(budget, models) });
+      const limits = raisedLimits(budget, models);
+      send({ type: 'budget.raised', limits, atMs: options.parts.now() });
     },
     cancel(reason) {
       checkText('reason', reason);

@@ -7,7 +7,7 @@ import type {
   Snapshot,
 } from 'xstate';
 import { checkSnapshot } from './check-snapshot.ts';
-import { heedLimits, noteChange } from './services.ts';
+import { heedLimits, noteChange, noteTurn } from './services.ts';
 
 const noContext: object = { context: {} };
 
@@ -33,8 +33,9 @@ export function plainContext<Machine extends AnyStateMachine>(
 ): Machine {
   return Object.assign(Object.create(machine) as Machine, {
     transition: (snapshot: AnyMachineSnapshot, event: AnyEventObject, scope: AnyActorScope) => {
-      if (event.type !== 'xstate.stop') noteChange(scope.self, event.type);
+      if (event.type !== 'xstate.stop') noteChange(scope.self, event);
       const next = machine.transition(snapshot, event, scope);
+      if (turnOf(next) !== turnOf(snapshot)) noteTurn(scope.self, next);
       if (limitsOf(next) !== limitsOf(snapshot)) scope.defer(() => heedLimits(scope.self));
       return next;
     },
@@ -43,10 +44,10 @@ export function plainContext<Machine extends AnyStateMachine>(
       context: snapshot.context,
     }),
     restoreSnapshot: (persisted: Snapshot<unknown>, scope: AnyActorScope) => {
-      assertReadable(machine, persisted);
+      const whole = readable(machine, persisted);
       noteRestored(scope.self);
-      const bare: Snapshot<unknown> = Object.assign({}, persisted, noContext);
-      const { context } = persisted as AnyMachineSnapshot;
+      const bare: Snapshot<unknown> = Object.assign({}, whole, noContext);
+      const { context } = whole as AnyMachineSnapshot;
       return { ...machine.restoreSnapshot(bare, scope), context };
     },
     start: (snapshot: AnyMachineSnapshot, scope: AnyActorScope) => {
@@ -59,6 +60,7 @@ export function plainContext<Machine extends AnyStateMachine>(
   });
 }
 
+const turnOf = ({ context }: AnyMachineSnapshot): unknown => context.turn;
 const limitsOf = ({ context }: AnyMachineSnapshot): unknown => context.ledger?.limits;
 
 function retell(snapshot: AnyMachineSnapshot, { self }: AnyActorScope): void {
@@ -71,6 +73,8 @@ function retell(snapshot: AnyMachineSnapshot, { self }: AnyActorScope): void {
   self.send({ type: 'actor.restored' });
 }
 
-function assertReadable({ id }: AnyStateMachine, persisted: Snapshot<unknown>): void {
-  if (id === 'agent-loop') checkSnapshot(persisted);
-}
+/** A run's children are checked with it. */
+const readable = ({ id }: AnyStateMachine, persisted: Snapshot<unknown>): Snapshot<unknown> =>
+  id === 'agent-loop'
+    ? (checkSnapshot(persisted).snapshot as unknown as Snapshot<unknown>)
+    : persisted;

@@ -17,7 +17,10 @@ export function openPlainRun(parts: AgentParts, run: AnyActorRef): void {
     meter: meterFor(run),
     slots: createSlots(parts.toolConcurrency),
     saved: () => Promise.resolve(),
+    isHeld: () => true,
+    regain: () => Promise.resolve(),
     noteChange: () => {},
+    noteTurn: () => {},
     emit,
   });
   // Looking on costs a little in each step of the whole actor system.

@@ -5,13 +5,12 @@ import type { Json } from '../core/json.ts';
 import type { RunContext } from '../core/run-context.ts';
 import type { Wait } from '../core/tool-call.ts';
 import type { Store } from '../stores/store.ts';
-import { checkSnapshot } from './check-snapshot.ts';
 import { checkPrompt } from './checks.ts';
 import { notAwaiting, staleApproval } from './decisions.ts';
 import { finished } from './live-run.ts';
 import type { Run } from './run.ts';
 import { checkApproval, checkDenial, checkSettlement, raisedLimits } from './run-checks.ts';
-import { snapshotOf, unknownRun } from './stored-run.ts';
+import { checkStored, unknownRun } from './stored-run.ts';
 
 /** What can be told to a run from outside. Each resolves when the word is durable; the run hears it when it runs. */
 export interface RemoteRun extends Pick<Run, 'approve' | 'deny' | 'settle' | 'retry'> {
@@ -27,7 +26,7 @@ export function remoteRun(store: Store, runId: string): RemoteRun {
   const contextNow = async (): Promise<RunContext> => {
     const saved = await store.load(runId);
     if (!saved) throw unknownRun(runId);
-    const { context } = checkSnapshot(snapshotOf(saved)).snapshot;
+    const { context } = checkStored(saved).snapshot;
     const run = context as unknown as RunContext;
     if (run.status !== null) throw finished(runId);
     return run;

@@ -1,5 +1,5 @@
 /** What the runtime knows about a live run beside its snapshot. Found from any actor of the run. */
-import type { AnyActorRef } from 'xstate';
+import type { AnyActorRef, AnyEventObject, AnyMachineSnapshot } from 'xstate';
 import type { RunContext } from '../core/run-context.ts';
 import type { UnaddressedEvent } from '../core/run-event.ts';
 import { type ActiveMeter, activeMeter } from './active-meter.ts';
@@ -12,8 +12,14 @@ export interface RunServices {
   readonly slots: Slots;
   /** Resolves once everything that has changed so far is durable. */
   readonly saved: () => Promise<void>;
-  /** Something in the run changed and has to be saved. */
-  readonly noteChange: (cause?: string) => void;
+  /** No other process can have gone on with the run. Asked right before an effect begins. */
+  readonly isHeld: () => boolean;
+  /** Takes the run again, if nobody has it; a run that another process went on with is stopped here. */
+  readonly regain: () => Promise<void>;
+  /** Something in the run changed and has to be saved: by this event, which the run itself or a child of it heard. */
+  readonly noteChange: (event: AnyEventObject, isOfRun: boolean) => void;
+  /** A turn began: the run as it is right after. */
+  readonly noteTurn: (run: AnyMachineSnapshot) => void;
   /** How the run, and each effect in it, tells what it does. */
   readonly emit: Emit;
 }
@@ -47,11 +53,14 @@ export function servicesOf(actor: AnyActorRef): RunServices {
 }
 
 /** Tells the run's saver, if it has one. Called in each transition, also before the run's root has a snapshot. */
-export function noteChange(actor: AnyActorRef, cause: string): void {
+export function noteChange(actor: AnyActorRef, event: AnyEventObject): void {
   for (let ref: AnyActorRef | undefined = actor; ref; ref = ref._parent) {
-    services.get(ref)?.noteChange(cause);
+    services.get(ref)?.noteChange(event, ref === actor);
   }
 }
+
+export const noteTurn = (run: AnyActorRef, snapshot: AnyMachineSnapshot): void =>
+  services.get(run)?.noteTurn(snapshot);
 
 /** A limit on its time holds from the moment it is set, also for what runs by then. */
 export const heedLimits = (run: AnyActorRef): void => services.get(run)?.meter.heedLimit();

@@ -1,8 +1,12 @@
 /** What is new in a run since its last save, as a step for the store. */
+import type { AnyEventObject } from 'xstate';
 import { compact } from '../core/checkpoint.ts';
+import { journalEntry, kindOf } from '../core/journal.ts';
 import type { Json } from '../core/json.ts';
-import { add, release } from '../core/ledger.ts';
+import { add } from '../core/ledger.ts';
+import { beforeModelCall } from '../core/model-steps.ts';
 import type { RunContext } from '../core/run-context.ts';
+import { stamped } from '../core/upgrade.ts';
 import type { RunHead, RunSnapshot, SavedRun, SaveStep, WaitingFor } from '../stores/store.ts';
 import { stateName } from './run-watch.ts';
 
@@ -39,12 +43,15 @@ export interface StepBuilder {
   next(): { readonly step: StepParts; readonly saved: () => void };
   /** An event that was posted for the run is told to it now: the next step drops it. False: it was told before. */
   noteHeard(number: number): boolean;
-  /** The event that changes the run now. */
-  noteCause(type: string): void;
+  /** The event that changes the run now, heard by the run itself or by a child of it. */
+  noteEvent(event: AnyEventObject, isOfRun: boolean): void;
+  /** A turn began: the run as it is right after. */
+  noteTurn(run: { readonly value: unknown; readonly context: RunContext }): void;
 }
 
 export function stepBuilder(options: {
   readonly snapshotNow: () => RunSnapshot;
+  readonly turnNow: () => number;
   readonly isWaiting: () => boolean;
   readonly begin: SaveStep['begin'];
   readonly known: Known;
@@ -55,6 +62,8 @@ export function stepBuilder(options: {
   let heard: readonly number[] = [];
   const allHeard = new Set<number>();
   let cause = 'run.started';
+  let turnStart: SaveStep['turnStart'] = null;
+  let events: readonly { readonly turn: number; readonly event: AnyEventObject }[] = [];
   return {
     noteHeard(number) {
       if (allHeard.has(number)) return false;
@@ -62,8 +71,12 @@ export function stepBuilder(options: {
       heard = [...heard, number];
       return true;
     },
-    noteCause: (type) => {
-      cause = type;
+    noteEvent(event, isOfRun) {
+      cause = kindOf(event.type);
+      if (isOfRun) events = [...events, { turn: options.turnNow(), event }];
+    },
+    noteTurn({ value, context }) {
+      turnStart = turnStartOf(context, stateName(value) === 'wrapUp' ? 'wrapUp' : 'turn');
     },
     next() {
       const snapshot = options.snapshotNow();
@@ -72,16 +85,21 @@ export function stepBuilder(options: {
       const isNewTranscript = context.generation !== known.generation;
       const position = isNewTranscript ? 0 : known.messages;
       const told = heard;
+      const noted = events;
+      const begun = turnStart;
       const step: StepParts = {
-        begin,
+        begin: begin && { ...begin, settings: stamped(begin.settings) },
         checkpoint,
         generation: context.generation,
         position,
         messages: messages.slice(position),
         results: results.filter(({ tool_use_id }) => !known.results.has(tool_use_id)),
         closesBatch: results.length === 0 && known.results.size > 0,
-        turnStart: context.turn > known.turn ? turnStartOf(context) : null,
-        record: recordOf(context, snapshot, cause, options.now()),
+        turnStart: begun,
+        record: {
+          ...recordOf(context, snapshot, cause, options.now()),
+          events: noted.map(({ turn, event }) => journalEntry(turn, event, context)),
+        },
         head: headOf(context, snapshot, options),
         heard: told,
       };
@@ -90,34 +108,42 @@ export function stepBuilder(options: {
         generation: context.generation,
         messages: messages.length,
         results: new Set(results.map(({ tool_use_id }) => tool_use_id)),
-        turn: Math.max(known.turn, context.turn),
+        turn: context.turn,
       };
       const saved = (): void => {
         known = next;
         begin = null;
         heard = heard.filter((number) => !told.includes(number));
+        events = events.slice(noted.length);
+        if (turnStart === begun) turnStart = null;
       };
       return { step, saved };
     },
   };
 }
 
-/** A fork begins before the call that the turn began with, so what that call reserved is set free. */
-function turnStartOf(context: RunContext): SaveStep['turnStart'] {
-  const { turn, generation, messages, contextTokens, countedBy, usage, container } = context;
+/** A fork begins before the call that the turn began with. */
+function turnStartOf(context: RunContext, kind: 'turn' | 'wrapUp'): SaveStep['turnStart'] {
+  const before = beforeModelCall(context, kind);
+  const { generation, messages, contextTokens, countedBy, usage, container } = before;
   const carried = {
-    turn: turn - 1,
+    schemaVersion: context.schemaVersion,
+    turn: before.turn,
     contextTokens,
     countedBy,
     usage,
     container,
-    ledger: release(context.ledger, 'model'),
+    ledger: before.ledger,
     repeats: context.repeats,
     malformedReplies: context.malformedReplies,
     compactedLength: context.compactedLength,
+    warned: context.warned,
+    continuations: context.continuations,
+    ...(context.continuations > 0 && { answer: context.answer }),
+    ...(before.steered.length > 0 && { steered: before.steered }),
   } satisfies Partial<RunContext>;
   const json = carried as unknown as { readonly [key: string]: Json };
-  return { turn, generation, length: messages.length, context: json };
+  return { turn: context.turn, generation, length: messages.length, context: json };
 }
 
 function recordOf(
@@ -125,7 +151,7 @@ function recordOf(
   { value }: RunSnapshot,
   cause: string,
   atMs: number,
-): SaveStep['record'] {
+): Omit<SaveStep['record'], 'events'> {
   const { inputTokens, outputTokens, costMicros } = add(ledger.spent, ledger.uncertain);
   const spend = { inputTokens, outputTokens, costMicros, activeMs: ledger.activeMs };
   return { atMs, state: stateName(value), cause, turn, spend };

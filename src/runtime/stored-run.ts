@@ -3,15 +3,21 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AgentLoopEvent } from '../../machines/agent-loop-events.ts';
 import { namedLimits } from '../core/budget.ts';
 import { expand } from '../core/checkpoint.ts';
+import { partsProblem } from '../core/checkpoint-shape.ts';
+import { partProblem } from '../core/context-shape.ts';
 import { invalidInput, PawlError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
-import type { RunContext, RunInput } from '../core/run-context.ts';
+import type { RunContext, RunInput, RunSettings } from '../core/run-context.ts';
+import { jsonMisfit } from '../core/shape.ts';
+import { settingsAt, upgraded, versionOf } from '../core/upgrade.ts';
+import { type Upgrades, upgrades } from '../core/upgrades.ts';
 import type { RunSnapshot, SavedRun, SavedTurn, SaveStep, Store } from '../stores/store.ts';
 import { settingsOf } from './agent-input.ts';
 import type { AgentOptions, ForkOptions, ResumeOptions } from './agent-options.ts';
 import type { AgentParts } from './agent-parts.ts';
 import { checkForkOptions } from './check-options.ts';
-import { checkSnapshot } from './check-snapshot.ts';
+import { checkSnapshot, unreadable } from './check-snapshot.ts';
 import { checkHistory } from './checks.ts';
 import { checkPriced } from './run-checks.ts';
 import { type Known, knownOf, nothingKnown } from './step-builder.ts';
@@ -30,30 +36,36 @@ export interface StoredRun {
 /** A run with what has to be said to it first. */
 export interface Reopened extends StoredRun {
   readonly events: readonly AgentLoopEvent[];
+  /** It had ended. */
+  readonly isReopened: boolean;
 }
 
 /** The newest save of a run, or a snapshot that somebody kept. @throws PawlError `snapshot_incompatible`, `unknown_run` */
-export async function storedRun(store: Store, run: string | RunSnapshot): Promise<StoredRun> {
+export async function storedRun(
+  store: Store,
+  run: string | RunSnapshot,
+  chain: Upgrades = upgrades,
+): Promise<StoredRun> {
   if (typeof run === 'string') {
     const saved = await store.load(run);
     if (!saved) throw unknownRun(run);
-    const { snapshot, runId } = checkSnapshot(snapshotOf(saved));
+    const { snapshot, runId } = checkStored(saved, chain);
     return { runId, snapshot, known: knownOf(saved), tags: saved.head.tags, begin: null };
   }
-  const { snapshot, runId } = checkSnapshot(run);
+  const { snapshot, runId } = checkSnapshot(run, chain);
   const saved = await store.load(runId);
   if (!saved) {
     const { settings } = snapshot.context as unknown as RunContext;
     const begin: Begin = { settings, base: null, forkOf: null, lease: null };
     return { runId, snapshot, known: nothingKnown, tags: [], begin };
   }
-  if (!isNewest(snapshot, saved)) throw stale(runId, saved);
+  if (!isNewest(snapshot, checkStored(saved, chain).snapshot)) throw stale(runId, saved);
   return { runId, snapshot, known: knownOf(saved), tags: saved.head.tags, begin: null };
 }
 
 /** To go on from an older moment than the store has would do again what was done since. */
-const isNewest = (snapshot: RunSnapshot, saved: SavedRun): boolean =>
-  isDeepStrictEqual(asJson(snapshot), asJson(snapshotOf(saved)));
+const isNewest = (snapshot: RunSnapshot, saved: RunSnapshot): boolean =>
+  isDeepStrictEqual(asJson(snapshot), asJson(saved));
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
@@ -63,37 +75,76 @@ const stale = (runId: string, { saveVersion }: SavedRun): PawlError =>
     `The store has another state of run "${runId}" (save ${saveVersion}) than this snapshot. Nothing was done; resume the run by its id, or fork it.`,
   );
 
-export const snapshotOf = ({ settings, checkpoint, messages, results }: SavedRun): RunSnapshot =>
-  expand<RunSnapshot>({ settings, checkpoint, messages, results });
+/** What a store gave, put together as it was saved. @throws PawlError `snapshot_incompatible` */
+export function snapshotOf(saved: SavedRun, chain: Upgrades = upgrades): RunSnapshot {
+  const { settings, checkpoint, messages, results } = saved;
+  const problem = partsProblem(saved);
+  if (problem) throw unreadable(problem);
+  const then = settingsAt(settings, versionOf(checkpoint), chain);
+  return expand<RunSnapshot>({ settings: then, checkpoint, messages, results });
+}
+
+/** A stored run as this version can go on with it. @throws PawlError `snapshot_incompatible` */
+export function checkStored(saved: SavedRun, chain: Upgrades = upgrades) {
+  const checked = checkSnapshot(snapshotOf(saved, chain), chain);
+  if (checked.runId === saved.runId) return checked;
+  const { runId } = checked;
+  throw unreadable({ path: 'context.settings.runId', expected: saved.runId, got: runId });
+}
+
+/** A turn as a fork of this version can begin with it. @throws PawlError `snapshot_incompatible` */
+export function checkTurn(saved: SavedTurn, chain: Upgrades = upgrades): SavedTurn {
+  const { schemaVersion = 1, ...rest } = saved.context;
+  const version = versionOf({ context: { schemaVersion } });
+  const settings = settingsAt(saved.settings, version, chain);
+  const { context } = upgraded(
+    { context: { ...rest, schemaVersion, settings: settings as unknown as Json } },
+    chain,
+  );
+  const problem =
+    jsonMisfit({ context }) ??
+    partProblem({ ...context, messages: saved.messages }) ??
+    hasLedger(context);
+  if (problem) throw unreadable(problem);
+  const { settings: known, ...carried } = context;
+  return { ...saved, settings: known as unknown as RunSettings, context: carried };
+}
+
+const hasLedger = ({ ledger }: SavedTurn['context']) =>
+  ledger === undefined ? { path: 'context.ledger', expected: 'an object', got: ledger } : null;
 
 /** A final state takes no event, so a run that may go on is put where it would wait for a budget, and is given one. */
 export function reopenedRun(stored: StoredRun, { budget, retry }: ResumeOptions): Reopened {
   const { models } = (stored.snapshot.context as unknown as RunContext).settings;
   const limits = namedLimits(budget ?? {});
   checkPriced(limits, models, budget?.maxCostUsd);
-  const raised: AgentLoopEvent = { type: 'budget.raised', limits };
+  const raised: AgentLoopEvent = { type: 'budget.raised', limits, atMs: Date.now() };
   const { status } = stored.snapshot.context as unknown as RunContext;
   const goesOn = (status === 'exhausted' && budget) || (status === 'failed' && retry);
-  if (goesOn) return { ...stored, snapshot: reopened(stored.snapshot), events: [raised] };
-  return { ...stored, events: budget && status === null ? [raised] : [] };
+  if (goesOn) {
+    const snapshot = reopened(stored.snapshot);
+    return { ...stored, snapshot, events: [raised], isReopened: true };
+  }
+  return { ...stored, events: budget && status === null ? [raised] : [], isReopened: false };
 }
 
 function reopened({ output: _, ...snapshot }: RunSnapshot): RunSnapshot {
-  const context = {
-    ...snapshot.context,
-    status: null,
-    limit: null,
-    failure: null,
-    refusal: null,
-  };
   return {
     ...(snapshot as RunSnapshot),
     status: 'active',
     value: { active: 'awaitBudget' },
     children: {},
-    context,
+    context: { ...reopenedContext(snapshot.context as unknown as RunContext) },
   };
 }
+
+export const reopenedContext = (context: RunContext): RunContext => ({
+  ...context,
+  status: null,
+  limit: null,
+  failure: null,
+  refusal: null,
+});
 
 /** A new run from a turn of another: also of one that has ended. The transcript up to there is shared, not copied. */
 export async function forkOf(
@@ -102,9 +153,11 @@ export async function forkOf(
   parts: AgentParts,
   runId: string,
   fork: ForkOptions,
+  chain: Upgrades = upgrades,
 ) {
   checkForkOptions(fork);
-  const from = await store.loadTurn(runId, fork.atTurn);
+  const found = await store.loadTurn(runId, fork.atTurn);
+  const from = found && checkTurn(found, chain);
   if (!from) throw (await store.load(runId)) ? noSuchTurn(runId, fork.atTurn) : unknownRun(runId);
   const settings = settingsOf(options, parts, { runId: fork.runId, onLimit: fork.onLimit });
   const messages = fork.edit ? edited(fork.edit(from.messages)) : from.messages;
@@ -113,7 +166,8 @@ export async function forkOf(
   const shared = sharedLength(from.messages, messages);
   const base = { runId, generation: from.generation, length: shared };
   const begin: Begin = { settings, base, forkOf: { runId, turn: fork.atTurn }, lease: null };
-  const input: RunInput = { settings, limits: carried.ledger.limits, messages, carried };
+  const { limits } = carried.ledger;
+  const input: RunInput = { settings, limits, messages, carried, atMs: parts.now() };
   const known: Known = { ...nothingKnown, messages: shared, turn: fork.atTurn - 1 };
   return { id: settings.runId, source: { input }, known, tags: fork.tags ?? [], begin };
 }
@@ -125,7 +179,7 @@ function carriedOver(
   settings: RunInput['settings'],
 ): Partial<RunContext> & Pick<RunContext, 'ledger'> {
   const context = from.context as unknown as Partial<RunContext> & Pick<RunContext, 'ledger'>;
-  const { contextTokens, countedBy, ...rest } = context;
+  const { contextTokens, countedBy, warned, ...rest } = context;
   const limits = { ...context.ledger.limits, ...namedLimits(budget ?? {}) };
   // What was counted holds only for the same words, said to the same model.
   const isCounted =
@@ -135,6 +189,7 @@ function carriedOver(
   return {
     ...rest,
     ...(isCounted && { contextTokens, countedBy }),
+    ...(!budget && { warned }),
     ledger: { ...context.ledger, limits },
   } as Partial<RunContext> & Pick<RunContext, 'ledger'>;
 }

@@ -1,56 +1,27 @@
 import { type AnyActorRef, fromPromise } from 'xstate';
-import type { ToolCallRef } from '../../machines/tool-call.ts';
-import { openCall, withNotice } from '../core/call-steps.ts';
+import type { ToolCallRef } from '../../machines/tool-call-events.ts';
 import type { Json } from '../core/json.ts';
-import { errorResult, type ToolResult, type ToolUse, toolUsesIn } from '../core/message.ts';
+import { errorResult, type ToolResult } from '../core/message.ts';
 import { delayBeforeRetryMs } from '../core/retry.ts';
-import type { RunOutcome, ToolCall, Validation, Verdict } from '../core/tool-call.ts';
-import { argumentsHash } from '../tools/arguments-hash.ts';
+import type { RunOutcome, Validation, Verdict } from '../core/tool-call.ts';
 import { decide, isDeniedStill } from '../tools/permissions.ts';
 import type { Tool } from '../tools/tool.ts';
 import { failureOf, resultOf, timeoutResult } from '../tools/tool-result.ts';
 import type { AgentParts } from './agent-parts.ts';
 import { type EffectArgs, effect, type Unmetered } from './effect.ts';
 import { inTime, parseCopy, parseInTime } from './in-time.ts';
-import { raceTimeout, timedOut } from './race.ts';
+import { timedOut } from './race.ts';
 import { contextOf, servicesOf } from './services.ts';
-
-/** A tool use with what it takes to carry it out. */
-interface Work {
-  readonly use: ToolUse;
-  readonly call: ToolCall | undefined;
-  /** Undefined: today's agent no longer has the tool. */
-  readonly tool: Tool | undefined;
-  /** The arguments that will run: the model's, or those a person put in their place. */
-  readonly input: Json;
-  readonly runId: string;
-  readonly turn: number;
-}
-
-function workOf({ tools }: AgentParts, self: AnyActorRef, callId: string): Work {
-  const context = contextOf(self);
-  const use = toolUsesIn(context.messages.at(-1)).find(({ id }) => id === callId);
-  if (!use) throw new Error(`The transcript has no open tool use "${callId}".`);
-  const call = openCall(context, callId);
-  return {
-    use,
-    call,
-    tool: tools.get(use.name),
-    input: call?.editedInput ?? use.input,
-    runId: context.settings.runId,
-    turn: context.turn,
-  };
-}
-
-const hashOf = ({ runId, use, tool }: Work, input: Json): string =>
-  argumentsHash({ runId, callId: use.id, tool: tool ?? missingTool(use.name), input });
-
-const missingTool = (name: string) => ({
-  name,
-  description: '',
-  inputSchema: {},
-  effect: 'once' as const,
-});
+import {
+  hashOf,
+  idempotencyKeyOf,
+  inToolTime,
+  maxCharsOf,
+  missingToolResult,
+  type Work,
+  withEditNotice,
+  workOf,
+} from './tool-work.ts';
 
 export const validateInput = (parts: AgentParts) =>
   fromPromise<Validation, ToolCallRef>(async ({ input: { callId }, self, signal }) => {
@@ -78,9 +49,6 @@ async function permissionFor({ permissions }: AgentParts, tool: Tool, input: Jso
   const parsed = await parseCopy(tool, input);
   return parsed.ok ? decide(permissions, tool, parsed.value) : 'deny';
 }
-
-const missingToolResult = ({ use }: Work) =>
-  errorResult(use.id, `The tool ${use.name} no longer exists.`);
 
 const deniedByPolicy = ({ use, tool }: Work, isLate = false) =>
   errorResult(
@@ -139,32 +107,37 @@ const notRun = (
 async function callTool(
   parts: AgentParts,
   { input: { callId, attempt }, signal, self }: EffectArgs<ToolCallRef>,
-  { tool, input, call, runId, turn }: Work & { readonly tool: Tool },
+  work: Work & { readonly tool: Tool },
   value: unknown,
 ): Promise<Unmetered<RunOutcome>> {
   // The run may have been stopped while the arguments were checked: then the body must not begin.
   signal.throwIfAborted();
-  const { emit } = servicesOf(self);
-  const maxChars = tool.maxOutputChars ?? parts.maxOutputChars;
-  const aborts = new AbortController();
-  const abort = (): void => aborts.abort(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    emit({ type: 'tool.started', callId, name: tool.name, input, attempt });
+  const { emit, isHeld, regain } = servicesOf(self);
+  // The process may have slept meanwhile, and another one have the run.
+  while (!isHeld()) {
+    await regain();
     signal.throwIfAborted();
-    const work = invoke(tool, value, {
-      signal: aborts.signal,
-      idempotencyKey: `${runId}/${turn}/${callId}`,
-      runId,
-      callId,
-      attempt,
-      progress: (told) => {
-        if (!aborts.signal.aborted) emit({ type: 'tool.progress', callId, value: told });
-      },
-    });
-    const output = await raceTimeout(work, tool.timeoutMs, signal);
+  }
+  const { tool, input, runId } = work;
+  const maxChars = maxCharsOf(parts, tool);
+  const idempotencyKey = idempotencyKeyOf(work);
+  emit({ type: 'tool.started', callId, name: tool.name, input, attempt });
+  signal.throwIfAborted();
+  try {
+    const output = await inToolTime(tool, signal, (own) =>
+      tool.run(value, {
+        signal: own,
+        idempotencyKey,
+        runId,
+        callId,
+        attempt,
+        progress: (told) => {
+          if (!own.aborted) emit({ type: 'tool.progress', callId, value: told });
+        },
+      }),
+    );
     const { result, costMicros } = resultOf(callId, output, { maxChars });
-    return { kind: 'done', result: withEditNotice(result, call), costMicros };
+    return { kind: 'done', result: withEditNotice(result, work.call), costMicros };
   } catch (error) {
     signal.throwIfAborted();
     const result =
@@ -173,26 +146,11 @@ async function callTool(
         : failureOf(callId, error, { maxChars });
     return {
       kind: 'failed',
-      result: withEditNotice(result, call),
+      result: withEditNotice(result, work.call),
       retryAt: retryAtFor(parts, self, attempt),
     };
-  } finally {
-    signal.removeEventListener('abort', abort);
-    aborts.abort(new Error('The call is over.'));
   }
 }
 
-/** A tool may throw before it returns a promise, and return a value that is none. */
-const invoke = async (tool: Tool, value: unknown, context: Parameters<Tool['run']>[1]) =>
-  tool.run(value, context);
-
 const retryAtFor = (parts: AgentParts, self: AnyActorRef, attempt: number): number =>
   parts.now() + delayBeforeRetryMs(contextOf(self).settings.retry, attempt, parts.random());
-
-/** The model has to know that what ran, or tried to, is not what it asked for. */
-function withEditNotice(result: ToolResult, call: ToolCall | undefined): ToolResult {
-  const edited = call?.editedInput ?? null;
-  if (edited === null) return result;
-  const notice = `[A person changed the arguments before this ran: ${JSON.stringify(edited)}]`;
-  return { ...result, content: withNotice(result.content, notice) };
-}

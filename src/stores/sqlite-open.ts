@@ -8,6 +8,7 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readSync,
   rmSync,
   statSync,
 } from 'node:fs';
@@ -26,7 +27,7 @@ const busyTimeoutMs = 50;
 export function openStoreFile(driver: Driver, path: string): StoreFile {
   if (sizeOf(path) === null) create(driver, path);
   checkAccess(path);
-  const salt = inspect(driver, path);
+  const salt = inspectWhole(driver, path);
   const connection = connect(driver, path);
   try {
     prepare(driver, connection, path);
@@ -83,6 +84,8 @@ function fill(driver: Driver, path: string): void {
       const salt = randomBytes(8).toString('hex');
       connection.run('INSERT INTO store VALUES (?, ?, 0)', salt, checksum(salt, 'store'));
     });
+    // Not left to the first user: who dies in that change leaves a file that no reader can open.
+    connection.get('PRAGMA journal_mode = WAL');
   } finally {
     connection.close();
   }
@@ -108,6 +111,45 @@ function checkAccess(path: string): void {
       const advice = `Make the ${what} readable and writable for this user, or copy the store.`;
       throw refused(path, `a ${what} to read and write`, 'one that is read-only', advice);
     }
+  }
+}
+
+/** A file that a process died over, while it changed its mode, is mended first: that takes a connection that may write. */
+function inspectWhole(driver: Driver, path: string): string {
+  try {
+    return inspect(driver, path);
+  } catch (error) {
+    if (!isUnfinished(error) || !bearsOurMark(path)) throw error;
+  }
+  rollBack(driver, path);
+  return inspect(driver, path);
+}
+
+/** SQLite has a journal to roll back, and only reads: SQLITE_READONLY. */
+const isUnfinished = (error: unknown): boolean =>
+  error instanceof Error && sqliteCode(error.cause) === 8;
+
+/** The application id, where SQLite's file format has it. */
+function bearsOurMark(path: string): boolean {
+  const mark = Buffer.alloc(4);
+  const descriptor = openSync(path, 'r');
+  try {
+    return readSync(descriptor, mark, 0, 4, 68) === 4 && mark.readUInt32BE() === applicationId;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function rollBack(driver: Driver, path: string): void {
+  const connection = connect(driver, path);
+  try {
+    connection.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    connection.get('SELECT count(*) FROM sqlite_schema');
+  } catch (error) {
+    if (isBusy(error)) throw error;
+    throw storeError(path, 'roll back what a process left unfinished', error);
+  } finally {
+    connection.close();
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ToolResult } from '../core/message.ts';
 import type { RunSettings } from '../core/run-context.ts';
-import { applyDifference } from './json-difference.ts';
+import { applyDifference, type Difference } from './json-difference.ts';
+import { readNames, unpack } from './sqlite-names.ts';
 import {
   checksum,
   damaged,
@@ -65,13 +66,14 @@ export function loadTurn(file: StoreFile, runId: string, turn: number): SavedTur
   const row = file.connection.get(`${selectTurns} WHERE id = ?`, id) as TurnRow | undefined;
   if (row === undefined) return absentTurn(file, runId, run.number, id);
   const start = readStart(file, runId, run.number);
-  if (!isWholeTurn(file, row) || start === null) throw damaged(file.path, runId, `turn ${turn}`);
-  const { transcript, generation, length, change } = row;
+  const change = changeIn(file, readNames(file.connection), row);
+  if (change === null || start === null) throw damaged(file.path, runId, `turn ${turn}`);
+  const { transcript, generation, length } = row;
   return {
     turn,
     generation,
     length,
-    context: applyDifference(start, fromJson(change)) as SavedTurn['context'],
+    context: applyDifference(start, change) as SavedTurn['context'],
     settings: readSettings(file, runId, run.number),
     messages: readMessages(file, runId, transcript, length),
   };
@@ -88,8 +90,25 @@ interface TurnRow {
 
 const selectTurns = 'SELECT id, transcript, generation, length, change, sum FROM turns';
 
-const isWholeTurn = ({ salt }: StoreFile, { sum, ...row }: TurnRow): boolean =>
-  sum === checksum(salt, 'turn', row.id, row.transcript, row.generation, row.length, row.change);
+/** Null when the row is damaged. */
+function changeIn(
+  { salt }: StoreFile,
+  names: ReadonlyMap<number, string>,
+  { id, transcript, generation, length, change, sum }: TurnRow,
+): Difference | null {
+  const packed = unpack(names, parsed(change));
+  const place = [id, transcript, generation, length] as const;
+  return packed && sum === checksum(salt, 'turn', ...place, packed.sealed) ? packed.object : null;
+}
+
+/** Undefined for what is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** A turn that is not found may be one whose row is lost: then the others are too few, or it is among them. */
 function absentTurn(file: StoreFile, runId: string, number: number, id: number): null {
@@ -97,7 +116,8 @@ function absentTurn(file: StoreFile, runId: string, number: number, id: number):
   const select = `${selectTurns} WHERE id BETWEEN ? AND ?`;
   const rows = connection.all(select, firstKey(number), lastKey(number)) as unknown as TurnRow[];
   const expected = connection.get('SELECT turns FROM runs WHERE number = ?', number)?.turns;
-  const isWhole = rows.every((row) => row.id !== id && isWholeTurn(file, row));
+  const names = readNames(connection);
+  const isWhole = rows.every((row) => row.id !== id && changeIn(file, names, row) !== null);
   if (isWhole && rows.length === expected) return null;
   throw damaged(path, runId, 'list of turns');
 }
@@ -106,21 +126,19 @@ export function readSteps(file: StoreFile, runId: string): readonly StepRecord[]
   const run = findRun(file, runId);
   if (run === null) return [];
   const find =
-    'SELECT id, at, turn, input, output, cost, active, names.name, sum FROM steps LEFT JOIN names ON number = steps.name WHERE id BETWEEN ? AND ? ORDER BY id';
+    'SELECT id, at, turn, input, output, cost, active, name, events, sum FROM steps WHERE id BETWEEN ? AND ? ORDER BY id';
+  const names = readNames(file.connection);
   const rows = file.connection.all(find, firstKey(run.number), lastKey(run.number));
-  const records = rows.map(({ sum, ...columns }, index): StepRecord => {
-    const row = columns as { [column: string]: number } & StepColumns;
-    const isWhole = sum === checksum(file.salt, 'step', ...stepValues(row));
-    if (!isWhole || positionIn(row.id) !== index + 1) {
-      throw damaged(file.path, runId, `step ${index + 1}`);
-    }
-    return readRecord(row);
+  const records = rows.map((row, index) => {
+    const record = readRecord(file, names, row as unknown as StepRow);
+    if (record?.saveVersion === index + 1) return record;
+    throw damaged(file.path, runId, `step ${index + 1}`);
   });
   if (records.length === run.version) return records;
   throw damaged(file.path, runId, `step ${records.length + 1}`);
 }
 
-interface StepColumns {
+interface StepRow {
   readonly id: number;
   readonly at: number;
   readonly turn: number;
@@ -128,13 +146,23 @@ interface StepColumns {
   readonly output: number;
   readonly cost: number;
   readonly active: number;
-  readonly name: string;
+  readonly name: number;
+  readonly events: string;
+  readonly sum: number;
 }
 
-const stepValues = ({ id, at, turn, input, output, cost, active, name }: StepColumns) =>
-  [id, at, turn, input, output, cost, active, name] as const;
-
-function readRecord({ id, at, turn, input, output, cost, active, name }: StepColumns): StepRecord {
+/** Null when the row is damaged. */
+function readRecord(
+  { salt }: StoreFile,
+  names: ReadonlyMap<number, string>,
+  { id, at, turn, input, output, cost, active, sum, ...row }: StepRow,
+): StepRecord | null {
+  const name = names.get(row.name);
+  const rows = parsed(row.events);
+  const events = Array.isArray(rows) ? rows.map((event) => unpack(names, event)) : [null];
+  const sealed = events.map((event) => event?.sealed).join(' ');
+  const values = [id, at, turn, input, output, cost, active, name ?? null, sealed] as const;
+  if (name === undefined || sum !== checksum(salt, 'step', ...values)) return null;
   const [state, cause] = fromJson<readonly [string, string]>(name);
   return {
     saveVersion: positionIn(id),
@@ -143,5 +171,6 @@ function readRecord({ id, at, turn, input, output, cost, active, name }: StepCol
     cause,
     turn,
     spend: { inputTokens: input, outputTokens: output, costMicros: cost, activeMs: active },
+    events: events.map((event) => event?.object) as unknown as StepRecord['events'],
   };
 }

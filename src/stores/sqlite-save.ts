@@ -1,6 +1,6 @@
-import type { Json } from '../core/json.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import { difference } from './json-difference.ts';
-import type { Connection } from './sqlite-connection.ts';
+import { numberOf, pack } from './sqlite-names.ts';
 import {
   checksum,
   damaged,
@@ -172,12 +172,14 @@ function writeTurn(file: StoreFile, { runId, generation, turnStart }: SaveStep, 
       ? known.transcript
       : findTranscript(file, number, turnStart.generation);
   if (transcript === null) throw damaged(file.path, runId, `generation ${turnStart.generation}`);
-  const change = JSON.stringify(changeSinceStart(file, runId, number, turnStart.context));
+  const change = changeSinceStart(file, runId, number, turnStart.context);
+  const { row, sealed } = pack(connection, asJson(change));
   const id = keyOf(number, turnStart.turn);
-  const row = [id, transcript, turnStart.generation, turnStart.length, change] as const;
+  const place = [id, transcript, turnStart.generation, turnStart.length] as const;
   const isNew = connection.get('SELECT 1 FROM turns WHERE id = ?', id) === undefined;
   const insert = 'INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?, ?)';
-  connection.run(insert, ...row, checksum(salt, 'turn', ...row));
+  const sum = checksum(salt, 'turn', ...place, sealed);
+  connection.run(insert, ...place, JSON.stringify(row), sum);
   return isNew ? 1 : 0;
 }
 
@@ -222,17 +224,13 @@ function writeRecord({ connection, salt }: StoreFile, number: number, record: St
     activeMs,
   ] as const;
   const name = JSON.stringify([record.state, record.cause]);
-  const sum = checksum(salt, 'step', ...row, name);
-  const insert = 'INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)';
-  connection.run(insert, ...row, numberOf(connection, name), sum);
+  const events = record.events.map((event) => pack(connection, asJson(event)));
+  const sealed = events.map((event) => event.sealed).join(' ');
+  const sum = checksum(salt, 'step', ...row, name, sealed);
+  const insert = 'INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+  const rows = JSON.stringify(events.map((event) => event.row));
+  connection.run(insert, ...row, numberOf(connection, name), rows, sum);
 }
 
-/** States and causes are few, and each step has some: their names are kept once. */
-function numberOf(connection: Connection, name: string): number {
-  const known = connection.get('SELECT number FROM names WHERE name = ?', name);
-  if (known !== undefined) return Number(known.number);
-  const next = 'SELECT coalesce(max(number), 0) + 1 AS number FROM names';
-  const number = Number(connection.get(next)?.number);
-  connection.run('INSERT INTO names VALUES (?, ?)', name, number);
-  return number;
-}
+/** What JSON makes of it: fields that are undefined are none. */
+const asJson = (value: object): JsonObject => JSON.parse(JSON.stringify(value));

@@ -16,7 +16,9 @@ export const formatVersion = 1;
  *   counts the transcripts that have this one as their base, `lent` is the most that one of them shared. `run` is null
  *   when the run is gone and heirs still need the messages.
  * - `turns`: what a fork begins with, as the difference to the `start` of its run.
- * - `names`: states with causes, which steps have by number.
+ * - `steps`: the story of each run, with what it heard.
+ * - `names`: texts that many rows have, by number: states with causes, and the shapes of events and differences, whose
+ *   rows hold the values only.
  * - `store`: one row. `posted` counts events, so that no number comes twice.
  *
  * Tables cost a page each, which counts in a store of one run: so there are few, and few indexes.
@@ -31,7 +33,7 @@ export const schema: readonly string[] = [
   'CREATE TABLE messages (id INTEGER PRIMARY KEY, message TEXT NOT NULL, sum INTEGER NOT NULL)',
   'CREATE TABLE results (id INTEGER PRIMARY KEY, result TEXT NOT NULL, sum INTEGER NOT NULL)',
   'CREATE TABLE turns (id INTEGER PRIMARY KEY, transcript INTEGER NOT NULL, generation INTEGER NOT NULL, length INTEGER NOT NULL, change TEXT NOT NULL, sum INTEGER NOT NULL)',
-  'CREATE TABLE steps (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, turn INTEGER NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, cost INTEGER NOT NULL, active INTEGER NOT NULL, name INTEGER NOT NULL, sum INTEGER NOT NULL)',
+  'CREATE TABLE steps (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, turn INTEGER NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, cost INTEGER NOT NULL, active INTEGER NOT NULL, name INTEGER NOT NULL, events TEXT NOT NULL, sum INTEGER NOT NULL)',
   'CREATE TABLE names (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID',
   'CREATE TABLE leases (run TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID',
   'CREATE TABLE posted (number INTEGER PRIMARY KEY, run TEXT NOT NULL, event TEXT NOT NULL, sum INTEGER NOT NULL)',

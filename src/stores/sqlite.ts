@@ -2,10 +2,12 @@ import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { checkFields, checkWhole } from '../core/check.ts';
 import { invalidInput, PawlError } from '../core/errors.ts';
+import type { Connection } from './sqlite-connection.ts';
 import { type Driver, loadDriver } from './sqlite-driver.ts';
 import { isBusy, storeError } from './sqlite-errors.ts';
 import { postEvent, readPosted, releaseLeases, takeLease } from './sqlite-leases.ts';
 import { listRuns } from './sqlite-list.ts';
+import { forgetNames } from './sqlite-names.ts';
 import { openStoreFile } from './sqlite-open.ts';
 import { loadRun, loadTurn, readSteps } from './sqlite-read.ts';
 import { deleteRun, pruneTurns } from './sqlite-remove.ts';
@@ -96,7 +98,14 @@ export function storeAt(
     use(doing, (store) => store.connection.view(() => body(store)));
 
   const change = <Value>(doing: string, body: (file: StoreFile) => Value): Promise<Value> =>
-    use(doing, (store) => store.connection.transaction(() => body(store)));
+    use(doing, (store) => {
+      try {
+        return store.connection.transaction(() => body(store));
+      } catch (error) {
+        forgetNames(store.connection);
+        throw error;
+      }
+    });
 
   return {
     save: (steps) => change('save', (store) => saveSteps(store, steps)),
@@ -133,12 +142,23 @@ function vacuum({ connection }: StoreFile): void {
   connection.get('PRAGMA wal_checkpoint(TRUNCATE)');
 }
 
+/** Some drivers keep the file open in secret until their statements are collected, and with it the log's two files. */
+function removeLog(connection: Connection): void {
+  try {
+    connection.get('PRAGMA journal_mode = DELETE');
+  } catch (error) {
+    // Others use the file: the last of them removes it.
+    if (!isBusy(error)) throw error;
+  }
+}
+
 /** SQLite itself would keep to itself that it could not write the log back. Nothing is lost then, but people must know. */
 function closeFile({ connection }: StoreFile): void {
   try {
     // Others that use the file keep the log busy, which is no failure; waiting for them would be.
     connection.exec('PRAGMA busy_timeout = 0');
     connection.get('PRAGMA wal_checkpoint(TRUNCATE)');
+    removeLog(connection);
   } finally {
     connection.close();
   }

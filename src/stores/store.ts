@@ -1,3 +1,4 @@
+import type { JournalEntry } from '../core/journal.ts';
 import type { Json } from '../core/json.ts';
 import type { Message, ToolResult } from '../core/message.ts';
 import type { EndStatus, RunSettings } from '../core/run-context.ts';
@@ -34,7 +35,7 @@ export interface StepRecord {
   readonly saveVersion: number;
   readonly atMs: number;
   readonly state: string;
-  /** The event that led here. */
+  /** The kind of the last event that led here. */
   readonly cause: string;
   readonly turn: number;
   readonly spend: {
@@ -43,6 +44,8 @@ export interface StepRecord {
     readonly costMicros: number;
     readonly activeMs: number;
   };
+  /** What the run heard since the step before, oldest first. Foreign content: what it holds is anybody's. */
+  readonly events: readonly JournalEntry[];
 }
 
 /** Where a stretch of transcript begins in another run: a fork shares its prefix and copies nothing. */

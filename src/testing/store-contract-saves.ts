@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Json } from '../core/json.ts';
 import type { ToolResult } from '../core/message.ts';
-import type { Store } from '../stores/store.ts';
+import type { SaveStep, Store } from '../stores/store.ts';
 import { type Promised, promise } from './store-promise.ts';
 import { says, settingsOf, stepsOf } from './store-steps.ts';
 
@@ -274,4 +274,20 @@ const record = (number: number) => ({
   cause: `cause ${number}`,
   turn: number,
   spend: { inputTokens: number, outputTokens: 2, costMicros: 3, activeMs: number * 1_000 },
+  events: hostileEvents.slice(0, number),
 });
+
+/** Whatever a person typed, or a model said, may be in them. */
+const hostileEvents: SaveStep['record']['events'] = [
+  {
+    turn: 1,
+    event: { type: 'xstate.done.actor.tool', output: { callId: "'); --", result: null } },
+  },
+  {
+    turn: 2,
+    event: JSON.parse(
+      '{"type":"approval.granted","input":{"__proto__":{"type":0,"a":[0,{"b":0}]},"constructor":0,"type":"\\ud800"}}',
+    ),
+  },
+  { turn: 3, event: { type: 'a\0b', deep: { 1: { 2: { 3: { 4: { 5: { 6: { 7: {} } } } } } } } } },
+];

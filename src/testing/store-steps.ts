@@ -37,6 +37,7 @@ const plain: Omit<SaveStep, 'runId' | 'follows' | 'begin' | 'checkpoint' | 'posi
     cause: 'start',
     turn: 0,
     spend: { inputTokens: 0, outputTokens: 0, costMicros: 0, activeMs: 0 },
+    events: [],
   },
   head: { status: 'running', state: 'callModel', agent: null, tags: [], turn: 0, waits: [] },
   heard: [],

@@ -5,11 +5,11 @@ import { isBlank } from '../core/message.ts';
 import { nearNames } from '../core/near-names.ts';
 import { limitOutput } from '../core/output-limit.ts';
 import { describeThrown } from '../core/stringify.ts';
-import type { ToolEffect } from '../core/tool-call.ts';
+import type { OnInterrupted, ToolEffect } from '../core/tool-call.ts';
 import { toWellFormed } from '../core/well-formed.ts';
 import { describeIssues } from './input-problem.ts';
 import { type InputOf, type InputSchema, readSchema } from './input-schema.ts';
-import type { Parsed, Tool, ToolContext } from './tool.ts';
+import type { Parsed, ProbeAnswer, ProbeContext, Tool, ToolContext } from './tool.ts';
 
 export interface ToolDefinition<Schema extends InputSchema> {
   /** 1 to 128 letters, digits, `_` and `-`. */
@@ -23,11 +23,26 @@ export interface ToolDefinition<Schema extends InputSchema> {
   readonly input: Schema;
   /**
    * What a repeat means when a crash leaves the outcome unknown: `read` changes nothing, `idempotent` may run again
-   * with the same key, `once` never runs again by itself. No default: only the author knows.
+   * with the same key, `once` runs again only when its `probe` or a person says so. No default: only the author knows.
    */
   readonly effect: ToolEffect;
   /** Returns text, anything JSON-like, or a `toolOutput`. A throw becomes an error result that the model sees. */
   readonly run: (input: InputOf<Schema>, context: ToolContext) => unknown;
+  /**
+   * For `once`: finds out, without acting, whether a call happened that a crash interrupted, by the key that `run` was given
+   * for it. A call that happened is answered with its result; one that did not runs again, with the same key. A throw, or
+   * an answer that takes longer than `timeoutMs`, counts as `unknown`. A call that happened costs what a `toolOutput` as
+   * its result says, else all of `maxCostUsd`.
+   */
+  readonly probe?: (
+    idempotencyKey: string,
+    context: ProbeContext<InputOf<Schema>>,
+  ) => ProbeAnswer | Promise<ProbeAnswer>;
+  /**
+   * For `once`: what becomes of an interrupted call when no probe knows whether it acted. `ask` waits for a person;
+   * `report` tells the model that the outcome is unknown and the run goes on. Default: `ask`.
+   */
+  readonly onInterrupted?: OnInterrupted;
   /** Longest time of one attempt, in ms, at most 2,147,483,647. Default: 60,000. */
   readonly timeoutMs?: number;
   /** Most calls in one run, at least 1. Default: no limit. */
@@ -47,7 +62,7 @@ export interface ToolDefinition<Schema extends InputSchema> {
 const effects: readonly ToolEffect[] = ['read', 'idempotent', 'once'];
 const fields = [
   ...['name', 'description', 'input', 'effect', 'run', 'timeoutMs', 'maxCalls', 'maxRetries'],
-  ...['concurrency', 'maxCostUsd', 'repeatable', 'maxOutputChars'],
+  ...['concurrency', 'maxCostUsd', 'repeatable', 'maxOutputChars', 'probe', 'onInterrupted'],
 ];
 /** A timer that is set for longer fires at once. */
 const maxTimeoutMs = 2_147_483_647;
@@ -63,6 +78,7 @@ export function defineTool<const Schema extends InputSchema>(
 ): Tool {
   const at = checkIdentity(definition);
   checkBehaviour(at, definition);
+  checkRecovery(at, definition);
   checkNumbers(at, definition);
   const { validator, jsonSchema } = readSchema(`${at}input`, definition.input);
   return {
@@ -70,6 +86,7 @@ export function defineTool<const Schema extends InputSchema>(
     description: definition.description,
     inputSchema: jsonSchema,
     effect: definition.effect,
+    onInterrupted: definition.onInterrupted ?? 'ask',
     timeoutMs: definition.timeoutMs ?? 60_000,
     maxCalls: definition.maxCalls ?? null,
     maxRetries: definition.maxRetries ?? 0,
@@ -80,7 +97,14 @@ export function defineTool<const Schema extends InputSchema>(
     parse: (input) => parseInput(validator, input),
     // The run gets nothing but what `parse` let through, which is of this type.
     run: (input, context) => definition.run(input as InputOf<Schema>, context),
+    probe: probeOf(definition),
   };
+}
+
+function probeOf<Schema extends InputSchema>(definition: ToolDefinition<Schema>): Tool['probe'] {
+  const { probe } = definition;
+  if (probe === undefined) return null;
+  return (key, context) => probe(key, { ...context, input: context.input as InputOf<Schema> });
 }
 
 /** @returns the beginning of the field names in error messages. */
@@ -114,6 +138,22 @@ function checkBehaviour(at: string, definition: ToolDefinition<InputSchema>): vo
     const [meant] = nearNames(field, fields, 1);
     const hint = meant === undefined ? '' : ` (did you mean "${meant}"?)`;
     throw invalidInput(`${at}field`, `one of ${fields.join(', ')}${hint}`, field);
+  }
+}
+
+/** What is only ever asked of calls that may not run again by themselves. */
+function checkRecovery(at: string, definition: ToolDefinition<InputSchema>): void {
+  const { effect, probe, onInterrupted } = definition;
+  if (probe !== undefined && typeof probe !== 'function') {
+    throw invalidInput(`${at}probe`, 'a function', probe);
+  }
+  if (onInterrupted !== undefined && !['ask', 'report'].includes(onInterrupted)) {
+    throw invalidInput(`${at}onInterrupted`, '"ask" or "report"', onInterrupted);
+  }
+  for (const [field, value] of Object.entries({ probe, onInterrupted })) {
+    if (effect === 'once' || value === undefined) continue;
+    const expected = `none, because its effect is "${effect}": an interrupted call runs again`;
+    throw invalidInput(`${at}${field}`, expected, value);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Json } from '../core/json.ts';
 import type { ContentBlock } from '../core/message.ts';
-import type { ToolEffect } from '../core/tool-call.ts';
+import type { OnInterrupted, ToolEffect } from '../core/tool-call.ts';
 
 /** What a tool's body is told beside its input. */
 export interface ToolContext {
@@ -17,6 +17,27 @@ export interface ToolContext {
   readonly progress: (value: unknown) => void;
 }
 
+/** What a tool's probe is told beside the idempotency key of the call. */
+export interface ProbeContext<Input = unknown> {
+  /** Fires when the call is stopped, and when the probe has taken longer than the tool's `timeoutMs`. */
+  readonly signal: AbortSignal;
+  /** The arguments that the call ran with. */
+  readonly input: Input;
+  readonly runId: string;
+  readonly callId: string;
+  /** The attempt that was lost. */
+  readonly attempt: number;
+}
+
+/**
+ * What a probe found: the call happened, and this is its result (what `run` would have returned); it did not happen, so it
+ * may run now; or nobody can tell. Anything else counts as `unknown`, so does a throw.
+ */
+export type ProbeAnswer =
+  | { readonly happened: true; readonly result: unknown }
+  | { readonly happened: false }
+  | { readonly happened: 'unknown' };
+
 /** The parsed input, or what is wrong with it, in words for the model. */
 export type Parsed =
   | { readonly ok: true; readonly value: unknown }
@@ -29,6 +50,8 @@ export interface Tool {
   /** JSON Schema of the input; its type is `object`. */
   readonly inputSchema: { readonly [key: string]: Json };
   readonly effect: ToolEffect;
+  /** What becomes of an interrupted call that no probe knows of. Only asked of `once`. */
+  readonly onInterrupted: OnInterrupted;
   /** Longest time of one attempt, in ms. Races the tool: one that does not listen is answered in time all the same. */
   readonly timeoutMs: number;
   /** Most calls in one run. Null: no limit of its own. */
@@ -48,6 +71,8 @@ export interface Tool {
   readonly maxOutputChars: number | null;
   readonly parse: (input: Json) => Promise<Parsed>;
   readonly run: (input: unknown, context: ToolContext) => unknown;
+  /** Finds out whether a lost call happened. Null: there is no way to know. Only asked of `once`. */
+  readonly probe: ((idempotencyKey: string, context: ProbeContext) => unknown) | null;
 }
 
 const brand = Symbol.for('pawl.tool-output');

@@ -103,6 +103,11 @@ describe.concurrent('a run that waits for a person', () => {
     expect(shown.stdout).toMatch(/call toolu_1 · hash [0-9a-f]{64}\n/);
     const why = await here(['why', id]);
     expect(why.stdout).toMatch(/wantsTools +yes +2 calls\n +→ executeTools/);
+    const replay = await here(['replay', id]);
+    expect(replay.stdout).toMatch(
+      /played again from turn 1: 1 turn, \d+ events, 1 model reply and 1 tool result from the store\n +✓ Every step/,
+    );
+    expect(replay.code).toBe(0);
   });
 
   it('goes on after somebody decided in another process', async () => {

@@ -3,7 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { type Commands, createProgram } from '../../src/cli/program.ts';
 
 const names = [
-  ...['run', 'chat', 'runs', 'show', 'why', 'resume', 'fork', 'approve', 'deny', 'settle'],
+  ...[
+    'run',
+    'chat',
+    'runs',
+    'show',
+    'why',
+    'replay',
+    'resume',
+    'fork',
+    'approve',
+    'deny',
+    'settle',
+  ],
   ...['steer', 'cancel', 'rehearse', 'prune', 'delete', 'diagram'],
 ];
 
@@ -109,6 +121,10 @@ describe('the command line', () => {
     [
       ['why', '3f2a', '--at', '2'],
       ['why', '3f2a', { store, at: 2 }],
+    ],
+    [
+      ['replay', '3f2a', '--json'],
+      ['replay', '3f2a', { store, json: true }],
     ],
     [
       ['resume', '3f2a', '--max-turns', '20', '--retry'],

@@ -9,6 +9,7 @@ const step = (saveVersion: number, more: Partial<StepRecord> = {}): StepRecord =
   atMs: at + saveVersion,
   state: 'callModel',
   cause: 'run.started',
+  events: [],
   turn: 1,
   spend: { inputTokens: 0, outputTokens: 0, costMicros: 0, activeMs: 0 },
   ...more,

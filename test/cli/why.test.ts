@@ -97,6 +97,20 @@ describe('why a run is where it is', () => {
     expect(await turnOf(store, 2)).toMatchObject({ state: 'checkBudget', target: 'callModel' });
   });
 
+  it('says when the deadline is, and that it has passed', async () => {
+    const options = { permissions: { otherwise: 'allow' } } as const;
+    const ahead = await explained([wantsMail, 'Done.'], {
+      ...options,
+      budget: { deadlineAt: new Date('2100-01-01T00:00:00Z'), maxTurns: 1 },
+    });
+    expect(ahead.before?.asked.at(-1)?.facts).toContain('deadline 2100-01-01T00:00:00.000Z');
+    const past = await explained([wantsMail], { ...options, budget: { deadlineAt: 5_000 } });
+    expect(past.before?.asked.at(-1)).toMatchObject({ guard: 'isOverBudget', answer: true });
+    expect(past.before?.asked.at(-1)?.facts).toMatch(
+      /deadline 1970-01-01T00:00:05.000Z, deadlineAt has passed: it was 20/,
+    );
+  });
+
   it('says which limit another call would pass', async () => {
     const { before } = await explained([wantsMail], {
       permissions: { otherwise: 'allow' },

@@ -17,6 +17,7 @@ const unlimited = {
   maxCostMicros: null,
   maxActiveMs: null,
   maxToolCalls: null,
+  deadlineAt: null,
 };
 const integerFields = [
   'maxTurns',
@@ -27,7 +28,7 @@ const integerFields = [
   'maxRepeats',
   'maxMalformedReplies',
 ] as const;
-const fields = [...integerFields, 'maxCostUsd', 'maxActiveMs'] as const;
+const fields = [...integerFields, 'maxCostUsd', 'maxActiveMs', 'deadlineAt'] as const;
 
 function thrownBy(action: () => unknown): unknown {
   try {
@@ -51,6 +52,10 @@ describe('limitsOf', () => {
     ['dollars as micro-dollars', { maxCostUsd: 0.29 }, { maxCostMicros: 290_000 }],
     ['Infinity dollars', { maxCostUsd: Number.POSITIVE_INFINITY }, { maxCostMicros: null }],
     ['a part of a millisecond', { maxActiveMs: 1.5 }, { maxActiveMs: 1.5 }],
+    ['a Date', { deadlineAt: new Date(5_000) }, { deadlineAt: 5_000 }],
+    ['a time in milliseconds', { deadlineAt: 5_000 }, { deadlineAt: 5_000 }],
+    ['the last time there is', { deadlineAt: 8.64e15 }, { deadlineAt: 8.64e15 }],
+    ['no deadline', { deadlineAt: Number.POSITIVE_INFINITY }, { deadlineAt: null }],
   ])('reads %s', (_, budget, changed) => {
     expect(limitsOf(budget)).toEqual({
       ...unlimited,
@@ -88,6 +93,10 @@ describe('namedLimits', () => {
     ...integerFields.flatMap((name): [string, unknown][] =>
       [0.5, 1.5, 2 ** 53].map((value) => [name, value]),
     ),
+    ['deadlineAt', new Date(Number.NaN)],
+    ['deadlineAt', new Date(-1)],
+    ['deadlineAt', 8.64e15 + 1],
+    ['deadlineAt', '2030-01-01T00:00:00Z'],
     ['maxTurn', 5],
     ['maxCostMicros', 5],
     ['constructor', 5],
@@ -120,8 +129,10 @@ it.each<[LimitName, string]>([
   ['maxToolCalls', 'budget_exceeded'],
   ['maxMalformedReplies', 'budget_exceeded'],
   ['maxActiveMs', 'run_timeout'],
+  ['deadlineAt', 'run_timeout'],
   ['maxRepeats', 'loop_detected'],
   ['maxContinuations', 'output_truncated'],
+  ['maxPauses', 'pauses_exceeded'],
   ['maxReplyTokens', 'output_truncated'],
   ['contextWindow', 'context_exceeded'],
 ])('the limit %s ends a run with %s', (name, code) => {
@@ -141,6 +152,9 @@ it.each<[LimitName, number, number, string]>([
   ['maxRepeats', 3, 3, 'maxRepeats was reached: 3 of 3 identical calls in a row.'],
   ['maxMalformedReplies', 3, 3, '3 of 3 malformed replies in a row.'],
   ['maxContinuations', 2, 2, '2 of 2 continuations of one reply.'],
+  ['maxPauses', 5, 5, 'the model paused its turn again after 5 of 5 continuations.'],
+  ['deadlineAt', 61_000, 60_000, '1970-01-01T00:01:00.000Z, and it was 1970-01-01T00:01:01.000Z.'],
+  ['deadlineAt', Number.MAX_VALUE, 0, 'the deadline was 1970-01-01T00:00:00.000Z, and it was 1.79'],
   ['maxReplyTokens', 64, 64, '64 of 64 tokens in one reply.'],
   ['contextWindow', 9, 8, 'another call could come to 9 of 8 tokens in the context window.'],
 ])('the limit %s at %d of %d is described as people set it', (name, used, max, words) => {

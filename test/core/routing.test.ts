@@ -53,6 +53,15 @@ it.each([
   expect(routing.mayContinue(runWith({ continuations }))).toBe(expected);
 });
 
+it.each([
+  ['max_tokens', 'maxContinuations'],
+  ['pause_turn', 'maxPauses'],
+  ['compaction', 'maxPauses'],
+] as const)('a reply that stopped with %s too often reached %s', (stopReason, name) => {
+  const reached = routing.continuationsReached(runWith({ stopReason, continuations: 5 }));
+  expect(reached).toEqual({ name, used: 5, max: 5 });
+});
+
 it('has more to say once something was steered', () => {
   expect(routing.hasMoreToSay(runWith({ steered: [] }))).toBe(false);
   expect(routing.hasMoreToSay(runWith({ steered: [{ type: 'text', text: 'x' }] }))).toBe(true);

@@ -34,6 +34,7 @@ export const tool = (name: string, policy: Partial<ToolPolicy> = {}): ToolPolicy
   maxRetries: 0,
   maxCostMicros: 0,
   isRepeatable: false,
+  onInterrupted: 'ask',
   ...policy,
 });
 

@@ -119,6 +119,8 @@ it('says which limit was reached in any notice, within the tokens that are held 
     'maxCostMicros',
     'maxMalformedReplies',
     'maxContinuations',
+    'maxPauses',
+    'deadlineAt',
     'contextWindow',
   ];
   for (const name of names) {

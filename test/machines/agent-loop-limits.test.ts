@@ -16,6 +16,7 @@ import {
   again,
   answered,
   asksFor,
+  deadlineDone,
   failedWith,
   lost,
   modelBroke,
@@ -202,5 +203,148 @@ describe('the end of the active time', () => {
     expect(resultTexts(run.now)).toEqual([expect.stringContaining('used up its time')]);
     run.send({ type: 'budget.raised', limits: { maxActiveMs: 2_000 } });
     expect(stateOf(run.now)).toBe('callModel');
+  });
+});
+
+describe('a deadline', () => {
+  const limits = { deadlineAt: 100 };
+  const deadline = ({ now }: ReturnType<typeof playRun>) => now.children.deadline?.getSnapshot();
+  const raised = (deadlineAt: number | null, atMs?: number): LoopEvent => ({
+    type: 'budget.raised',
+    limits: { deadlineAt },
+    ...(atMs !== undefined && { atMs }),
+  });
+
+  it('is watched from the beginning, and a run without one watches none', () => {
+    expect(deadline(playRun(runInput({ limits })))).toMatchObject({ input: { at: 100 } });
+    expect(playRun().now.children).not.toHaveProperty('deadline');
+  });
+
+  it.each(livingStates)('that comes in %s ends the run, or waits for more', (_, input, events) => {
+    const run = playRun({ ...input, limits: { ...input.limits, ...limits } });
+    run.send(...events, deadlineDone);
+    const { onLimit } = input.settings;
+    const end = onLimit === 'ask' ? 'awaitBudget' : onLimit === 'wrapUp' ? 'wrapUp' : 'exhausted';
+    expect(stateOf(run.now)).toBe(end);
+    expect(run.now.children).not.toHaveProperty('deadline');
+    if (end === 'wrapUp') return;
+    expect(run.now.context.limit).toEqual({ name: 'deadlineAt', used: 100, max: 100 });
+    expect(run.now.context.ledger.reserved).toEqual([]);
+    expect(historyProblems(repairHistory(run.now.context.messages))).toEqual([]);
+  });
+
+  it('tells the model why its call was stopped, and charges what may have been spent', () => {
+    const run = playRun(runInput({ settings: { onLimit: 'ask' }, limits }));
+    run.send(modelDone(asksFor(toolUse('a', 'put'))), works('a', true), deadlineDone);
+    expect(resultTexts(run.now)).toEqual([expect.stringContaining('reached its deadline')]);
+    expect(run.now.context.ledger.uncertain.costMicros).toBe(5);
+  });
+
+  it('charges the model call that it stops', () => {
+    const run = playRun(runInput({ limits }));
+    run.send(deadlineDone);
+    expect(stateOf(run.now)).toBe('exhausted');
+    expect(run.now.context.ledger.uncertain.turns).toBe(1);
+  });
+
+  it('leaves one last answer under wrapUp, and no second one', () => {
+    const run = playRun(runInput({ settings: { onLimit: 'wrapUp' }, limits }));
+    run.send(oneCall, deadlineDone);
+    expect(stateOf(run.now)).toBe('wrapUp');
+    expect(JSON.stringify(lastContent(run.now))).toContain('(deadlineAt)');
+    run.send(modelDone(says('What I know.')));
+    expect(run.now.output).toMatchObject({
+      status: 'exhausted',
+      text: 'What I know.',
+      limit: { name: 'deadlineAt', used: 100, max: 100 },
+    });
+  });
+
+  it('does not stop a last answer that another limit asked for', () => {
+    const run = playRun(
+      runInput({ settings: { onLimit: 'wrapUp' }, limits: { ...limits, maxTurns: 2 } }),
+    );
+    run.send(modelDone(says('part', 'pause_turn')));
+    expect(stateOf(run.now)).toBe('wrapUp');
+    const { modelCall } = run.now.children;
+    run.send(deadlineDone);
+    expect(stateOf(run.now)).toBe('wrapUp');
+    expect(run.now.children.modelCall).toBe(modelCall);
+    run.send(modelDone(says('What I know.')));
+    expect(run.now.output).toMatchObject({ text: 'partWhat I know.', limit: { name: 'maxTurns' } });
+  });
+
+  it.each([
+    ['stop', 'exhausted', 0],
+    ['wrapUp', 'wrapUp', 1],
+    ['ask', 'awaitBudget', 0],
+  ] as const)('that has passed at the start leaves no turn: under %s', (onLimit, state, turns) => {
+    const run = playRun({ ...runInput({ settings: { onLimit }, limits }), atMs: 150 });
+    expect(stateOf(run.now)).toBe(state);
+    expect(run.now.context).toMatchObject({ turn: turns });
+    expect(run.now.context.limit).toEqual({ name: 'deadlineAt', used: 150, max: 100 });
+    expect(run.now.children).not.toHaveProperty('deadline');
+  });
+
+  it('follows when it is put off, and goes when it is taken away', () => {
+    const run = playRun(runInput({ limits }));
+    run.send(raised(300));
+    expect(deadline(run)).toMatchObject({ input: { at: 300 } });
+    run.send({ type: 'budget.raised', limits: { maxTurns: 9 } });
+    expect(deadline(run)).toMatchObject({ input: { at: 300 } });
+    run.send(raised(null));
+    expect(run.now.children).not.toHaveProperty('deadline');
+    expect(stateOf(run.now)).toBe('callModel');
+  });
+
+  it('can be set while the run goes on', () => {
+    const run = playRun();
+    run.send(oneCall, raised(300));
+    expect(deadline(run)).toMatchObject({ input: { at: 300 } });
+    run.send(deadlineDone);
+    expect(run.now.output).toMatchObject({ limit: { name: 'deadlineAt', max: 300 } });
+  });
+
+  it('is asked for under ask, and the run goes on only with a later one', () => {
+    const run = playRun(runInput({ settings: { onLimit: 'ask' }, limits }));
+    run.send(deadlineDone, raised(120, 150));
+    expect(stateOf(run.now)).toBe('awaitBudget');
+    expect(run.now.context.limit).toEqual({ name: 'deadlineAt', used: 150, max: 120 });
+    run.send({ type: 'budget.raised', limits: { maxTurns: 99 }, atMs: 160 });
+    expect(stateOf(run.now)).toBe('awaitBudget');
+    run.send(raised(200, 160));
+    expect(stateOf(run.now)).toBe('callModel');
+    expect(deadline(run)).toMatchObject({ input: { at: 200 } });
+  });
+
+  it('comes before a pause, which is kept for a run that goes on', () => {
+    const run = playRun(runInput({ settings: { onLimit: 'ask' }, limits }));
+    run.send({ type: 'run.paused' }, modelDone(lost));
+    expect(stateOf(run.now)).toBe('paused');
+    run.send(deadlineDone);
+    expect(stateOf(run.now)).toBe('awaitBudget');
+    run.send(raised(200));
+    expect(stateOf(run.now)).toBe('paused');
+    run.send({ type: 'run.resumed' });
+    expect(stateOf(run.now)).toBe('callModel');
+  });
+
+  it('is watched again by a run that was restored without its watch', () => {
+    const run = playRun(runInput({ settings: { onLimit: 'ask' }, limits }));
+    run.send({ type: 'actor.restored' });
+    expect(deadline(run)).toMatchObject({ input: { at: 100 } });
+    run.send(deadlineDone, { type: 'actor.restored' });
+    expect(run.now.children).not.toHaveProperty('deadline');
+  });
+
+  it.each([Number.NaN, -1, '2030', {}])('is not moved to %j', (junk) => {
+    const run = playRun(runInput({ limits }));
+    run.send({
+      type: 'budget.raised',
+      limits: { deadlineAt: junk as number },
+      atMs: junk as number,
+    });
+    expect(run.now.context.ledger).toMatchObject({ limits: { deadlineAt: 100 }, clockMs: 0 });
+    expect(deadline(run)).toMatchObject({ input: { at: 100 } });
   });
 });

@@ -152,7 +152,7 @@ describe('continuations', () => {
     expect(run.now.output).toMatchObject({
       status: 'exhausted',
       text: '......',
-      limit: { name: 'maxContinuations', used: 5, max: 5 },
+      limit: { name: why === 'max_tokens' ? 'maxContinuations' : 'maxPauses', used: 5, max: 5 },
     });
   });
 

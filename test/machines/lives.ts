@@ -7,6 +7,7 @@ import type { AgentMachine } from '../../src/runtime/agent-machine.ts';
 import type { ScriptedReply } from '../../src/testing/script.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
+import type { ProbeContext } from '../../src/tools/tool.ts';
 
 /** What outlives a process: which tool bodies began, and that the model was busy once. */
 export interface World {
@@ -48,7 +49,8 @@ const busy: ScriptedReply = {
 };
 
 export function createLivingAgent(world: World): Agent {
-  const tool = (name: string, effect: ToolEffect) =>
+  const hasBegun = (callId: string): boolean => world.begun.includes(callId);
+  const tool = (name: string, effect: ToolEffect, canLook = false) =>
     defineTool({
       name,
       description: `Does ${name}.`,
@@ -58,6 +60,12 @@ export function createLivingAgent(world: World): Agent {
         world.begun.push(callId);
         return `${name} is done, which takes some words to say.`;
       },
+      ...(canLook && {
+        probe: (_key: string, { callId }: ProbeContext) =>
+          hasBegun(callId)
+            ? { happened: true, result: `${name} was done.` }
+            : { happened: false as const },
+      }),
     });
   return createAgent({
     model: scriptedModel(({ body }) => {
@@ -69,12 +77,12 @@ export function createLivingAgent(world: World): Agent {
     tools: [
       tool('look', 'read'),
       tool('keep', 'idempotent'),
-      tool('push', 'once'),
+      tool('push', 'once', true),
       tool('mail', 'once'),
       tool('wipe', 'once'),
     ],
     permissions: { allow: ['keep', 'push'], ask: ['mail', 'wipe'] },
-    budget: { maxTurns: 2, maxCostUsd: 1 },
+    budget: { maxTurns: 2, maxCostUsd: 1, deadlineAt: Date.now() + 86_400_000 },
     onLimit: 'ask',
     retry: { baseMs: 1, maxMs: 1 },
     compaction: {

@@ -39,6 +39,7 @@ export const sampleTool = (policy: Partial<ToolPolicy> & Pick<ToolPolicy, 'name'
   maxRetries: 0,
   maxCostMicros: 0,
   isRepeatable: true,
+  onInterrupted: 'ask',
   ...policy,
 });
 
@@ -150,6 +151,12 @@ export const compactDone = (messages: readonly Message[] | null): LoopEvent => (
   actorId: 'compact',
   output: { messages, activeMs: 1 },
 });
+
+export const deadlineDone: LoopEvent = {
+  type: 'xstate.done.actor.deadline',
+  actorId: 'deadline',
+  output: undefined,
+};
 
 export const modelBroke: LoopEvent = {
   type: 'xstate.error.actor.modelCall',

@@ -17,10 +17,14 @@ interface Sample {
 }
 
 const samples: readonly (readonly [name: string, sample: Sample])[] = [
-  ['agent-loop', { machine: agentLoop, input: runInput(), spawned: ['toolCall'] }],
+  ['agent-loop', { machine: agentLoop, input: runInput(), spawned: ['toolCall', 'until'] }],
   [
     'tool-call',
-    { machine: toolCall, input: { callId: 'a', effect: 'once', maxRetries: 0 }, spawned: [] },
+    {
+      machine: toolCall,
+      input: { callId: 'a', effect: 'once', maxRetries: 0, onInterrupted: 'ask' },
+      spawned: [],
+    },
   ],
   [
     'model-call',

@@ -3,14 +3,24 @@ import { describe, expect, it } from 'vitest';
 import type { EventFrom, SnapshotFrom } from 'xstate';
 import { toolCall } from '../../machines/tool-call.ts';
 import { errorResult } from '../../src/core/message.ts';
-import type { RunOutcome, ToolEffect, Validation, Verdict } from '../../src/core/tool-call.ts';
+import type {
+  OnInterrupted,
+  ProbeOutcome,
+  RunOutcome,
+  ToolEffect,
+  Validation,
+  Verdict,
+} from '../../src/core/tool-call.ts';
 import { type Play, play, sentIn } from './driver.ts';
 
 type Machine = typeof toolCall;
 type ToolEvent = EventFrom<Machine>;
 
-const playCall = (effect: ToolEffect = 'read', maxRetries = 0): Play<Machine> =>
-  play(toolCall, { callId: 'a', effect, maxRetries });
+const playCall = (
+  effect: ToolEffect = 'read',
+  maxRetries = 0,
+  onInterrupted: OnInterrupted = 'ask',
+): Play<Machine> => play(toolCall, { callId: 'a', effect, maxRetries, onInterrupted });
 
 const done = (id: string, output: unknown): ToolEvent =>
   ({ type: `xstate.done.actor.${id}`, actorId: id, output }) as ToolEvent;
@@ -28,6 +38,8 @@ const validated = (found: Validation['problem']): ToolEvent =>
 const judged = (verdict: Verdict): ToolEvent => done('checkPermission', verdict);
 const ran = (outcome: Unmetered<RunOutcome>): ToolEvent =>
   done('runTool', { activeMs: 7, ...outcome });
+const probed = (outcome: Unmetered<ProbeOutcome>): ToolEvent =>
+  done('probeTool', { activeMs: 9, ...outcome });
 type Unmetered<Outcome> = Outcome extends unknown ? Omit<Outcome, 'activeMs'> : never;
 
 const valid = validated(null);
@@ -36,6 +48,7 @@ const asked = judged({ kind: 'ask', argumentsHash: 'hash' });
 const slot = done('slot', undefined);
 const waited = done('until', undefined);
 const lost = ran({ kind: 'lost' });
+const unknown = probed({ kind: 'unknown' });
 const approved: ToolEvent = { type: 'approval.granted', callId: 'a', argumentsHash: 'hash' };
 
 const running = [valid, allowed, slot];
@@ -224,9 +237,71 @@ describe('a lost call', () => {
     },
   );
 
-  it('of effect once waits for a person, who is told so', () => {
+  it('of effect once is probed: busy, as a call that may have acted', () => {
     const call = playCall('once');
     call.send(...running, lost);
+    expect(call.now.value).toBe('probe');
+    expect(call.now.hasTag('busy')).toBe(true);
+    expect(inputOf(call)).toEqual({ callId: 'a', attempt: 1, approvedHash: null });
+    expect(sentIn(call.wanted)).toEqual([]);
+  });
+
+  it.each([
+    ['its cost is told', 3, 3],
+    ['its cost is not told', null, null],
+  ])('that happened is answered with the result that the probe found: %s', (_name, told, kept) => {
+    const call = playCall('once');
+    call.send(...running, lost, probed({ kind: 'happened', result, costMicros: told }));
+    expect(call.now.output).toEqual({
+      callId: 'a',
+      result,
+      ending: 'done',
+      costMicros: kept,
+      activeMs: 9,
+    });
+  });
+
+  it('whose earlier attempt was lost too counts in full, whatever the last one cost', () => {
+    const call = playCall('once');
+    const happened = probed({ kind: 'happened', result, costMicros: 3 });
+    call.send(...running, lost, probed({ kind: 'notHappened' }), slot, lost, happened);
+    expect(call.now.output).toMatchObject({ ending: 'done', costMicros: null });
+  });
+
+  it('that did not happen runs again, as another attempt, with the approval it had', () => {
+    const call = playCall('once');
+    call.send(valid, asked, approved, slot, lost, probed({ kind: 'notHappened' }));
+    expect(call.now.value).toBe('awaitSlot');
+    call.send(slot);
+    expect(call.now.value).toBe('run');
+    expect(inputOf(call)).toEqual({ callId: 'a', attempt: 2, approvedHash: 'hash' });
+  });
+
+  it('is probed again when the probe itself was lost', () => {
+    const call = playCall('once');
+    call.send(...running, lost, probed({ kind: 'lost' }));
+    expect(call.now.value).toBe('probe');
+    expect(inputOf(call)).toEqual({ callId: 'a', attempt: 1, approvedHash: null });
+    expect(actorsIn(call.now)).toEqual(['probeTool']);
+  });
+
+  it.each([
+    ['knows nothing', unknown],
+    ['breaks', broke('probeTool')],
+  ])('whose probe %s is reported to the model where that is wanted', (_name, event) => {
+    const call = playCall('once', 0, 'report');
+    call.send(...running, lost, event);
+    expect(call.now.output).toMatchObject({ ending: 'unknown', costMicros: null });
+    expect(call.now.output?.result).toMatchObject({ tool_use_id: 'a', is_error: true });
+    expect(call.now.output?.result.content).toMatch(/outcome of this call is unknown.*Find out/);
+  });
+
+  it.each([
+    ['knows nothing', unknown],
+    ['breaks', broke('probeTool')],
+  ])('of effect once whose probe %s waits for a person, who is told so', (_name, event) => {
+    const call = playCall('once');
+    call.send(...running, lost, event);
     expect(call.now.value).toBe('interrupted');
     expect(actorsIn(call.now)).toEqual([]);
     expect(sentIn(call.wanted).map(({ event }) => event)).toEqual([
@@ -245,13 +320,17 @@ describe('a lost call', () => {
     ['nothing that is a text', { content: [null] }, { ...result, content: '' }],
   ])('is settled by a person who says %s', (_name, said, expected) => {
     const call = playCall('once');
-    call.send(...running, lost, { type: 'call.settled', callId: 'a', ...said } as ToolEvent);
+    call.send(...running, lost, unknown, {
+      type: 'call.settled',
+      callId: 'a',
+      ...said,
+    } as ToolEvent);
     expect(call.now.output).toMatchObject({ result: expected, ending: 'settled' });
   });
 
   it('runs again when a person says so', () => {
     const call = playCall('once');
-    call.send(...running, lost, { type: 'call.retried', callId: 'a' }, slot);
+    call.send(...running, lost, unknown, { type: 'call.retried', callId: 'a' }, slot);
     expect(call.now.value).toBe('run');
     expect(inputOf(call)).toMatchObject({ attempt: 2 });
   });
@@ -260,7 +339,7 @@ describe('a lost call', () => {
     'is not moved by a decision that nobody asked for: $type',
     (event) => {
       const call = playCall('once');
-      call.send(...running, lost);
+      call.send(...running, lost, unknown);
       expect(call.now.can(event)).toBe(false);
     },
   );
@@ -277,9 +356,10 @@ describe('a restored call', () => {
       [{ type: 'call.waits', callId: 'a', wait: { for: 'approval', argumentsHash: 'hash' } }],
     ],
     ['run', running, [{ type: 'call.works', callId: 'a', isRunning: true }]],
+    ['probe', [...running, lost], [{ type: 'call.works', callId: 'a', isRunning: true }]],
     [
       'interrupted',
-      [...running, lost],
+      [...running, lost, unknown],
       [{ type: 'call.waits', callId: 'a', wait: { for: 'settlement' } }],
     ],
   ])('in %s tells the run what the run may not know', (state, events, reports) => {

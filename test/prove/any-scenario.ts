@@ -80,7 +80,9 @@ const behaviour = fc.oneof(
 
 const tool: fc.Arbitrary<ToolPlan> = fc
   .record({
-    effect: oneOf('read', 'idempotent', 'once'),
+    effect: oneOf('read', 'idempotent', 'once', 'once'),
+    probe: maybe(oneOf('truth', 'truth', 'truth', 'unknown', 'throw', 'neverSettle'), 50),
+    onInterrupted: oneOf('ask', 'ask', 'report'),
     maxCalls: maybe(between(1, 3)),
     maxRetries: between(0, 2),
     concurrency: maybe(between(1, 2)),
@@ -193,6 +195,8 @@ const intervention: fc.Arbitrary<Intervention> = fc.record({
       'model.failed',
       'tool.started',
       'tool.started',
+      'tool.started',
+      'tool.started',
       'tool.settled',
       'approval.wanted',
     ),
@@ -262,6 +266,7 @@ const withOwnIds =
 const scenario: fc.Arbitrary<Scenario> = fc
   .record({
     budget,
+    deadlineAfterMs: maybe(oneOf(-1, 1, 4, 12), 8),
     onLimit: oneOf('stop', 'wrapUp', 'ask'),
     onTruncated: oneOf('stop', 'continue'),
     models: fc.tuple(model, fc.array(model, { maxLength: 2 })),

@@ -1,7 +1,7 @@
 /** Ceilings: what the run says it spent, and what models and tools really took, against the limits. */
 import { amountsAgainst, billOfAttempt, billOfWorld } from './check-request.ts';
 import { inputOf } from './tokens.ts';
-import { type Attempt, isResumed, see, type World } from './world.ts';
+import { type Attempt, isResumed, isTimed, see, type World } from './world.ts';
 
 const micros = (usd: number): number => Math.round(usd * 1_000_000);
 
@@ -53,7 +53,7 @@ function coverProblems(world: World): readonly string[] {
  * last reply before a cancel, and what a crash or the end of time cuts off.
  */
 function exactProblems(world: World): readonly string[] {
-  if (isResumed(world) || world.limits.maxActiveMs !== undefined) return [];
+  if (isResumed(world) || isTimed(world)) return [];
   const { status, usage, budget } = resultOf(world);
   const replied = world.attempts.filter(({ outcome }) => outcome === 'replied');
   const reported = replied.filter(({ usage: used }) => used !== null);

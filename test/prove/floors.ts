@@ -13,6 +13,7 @@ const leastPerThousand: Readonly<Record<string, number>> = {
   'limit maxTotalTokens': 4,
   'limit maxCostMicros': 10,
   'limit maxActiveMs': 4,
+  'limit deadlineAt': 10,
   'limit maxRepeats': 12,
   'limit maxMalformedReplies': 2,
   'limit maxReplyTokens': 8,
@@ -38,6 +39,7 @@ const leastPerThousand: Readonly<Record<string, number>> = {
   'asked without a stream': 60,
   'id renamed': 30,
   'answer continued': 5,
+  replay: 500,
   'stop pause_turn': 8,
   'stop brand_new_reason': 3,
   // What tools do.
@@ -50,6 +52,7 @@ const leastPerThousand: Readonly<Record<string, number>> = {
   'tool returnMuch': 6,
   'bodies at the same time': 12,
   'body began again': 12,
+  'probe truth': 1,
   // What people do.
   'approval grant': 15,
   'approval deny': 5,

@@ -165,6 +165,7 @@ function raiseAll(world: World, run: Run): void {
     ...twice(world, 'maxTotalTokens', 3_000),
     ...twice(world, 'maxCostUsd', 0.005),
     ...twice(world, 'maxActiveMs', 50),
+    ...(world.limits.deadlineAt !== undefined && { deadlineAt: Date.now() + 40 }),
     maxTurns: maxTurns + 2,
     maxRepeats: maxRepeats + 1,
     maxMalformedReplies: maxMalformedReplies + 1,

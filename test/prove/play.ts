@@ -1,12 +1,13 @@
 /** Plays a scenario through the public API: starts it, answers it, disturbs it, kills it, and resumes it. */
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { type Agent, createAgent, type Message, PawlError, type Run, type RunEvent } from 'pawl';
+import { checkReplay } from './check-replay.ts';
 import { type CrashableStore, crashableStore } from './crashable-store.ts';
 import { answerPending, answerWait, type Desk, openDesk, raiseSome } from './people.ts';
 import type { Intervention, Scenario } from './scenario.ts';
 import { createGates, type Gates, scenarioTools } from './scenario-tools.ts';
 import { scriptedModels } from './scripted-models.ts';
-import { createWorld, see, type World } from './world.ts';
+import { createWorld, isTimed, see, type World } from './world.ts';
 
 /** A run from its start or resume to its end, suspension or crash. */
 export interface Life {
@@ -49,7 +50,10 @@ export async function play(scenario: Scenario): Promise<World> {
     agent.start('Do it, please. 日本語 too.', { runId, history: scenario.history, signal }),
   );
   await live(stage);
-  if (world.result) await followUp(stage);
+  if (world.result) {
+    await checkReplay(world, stage.store.door().store, runId);
+    await followUp(stage);
+  }
   return world;
 }
 
@@ -99,7 +103,7 @@ function agentOptions(world: World, stage: Stage, life: number, gates: Gates) {
     system: 'You are being watched.',
     tools: scenarioTools({ world, life, gates, description }),
     permissions: permissionsOf(scenario),
-    budget: scenario.budget,
+    budget: { ...scenario.budget, ...deadlineOf(world) },
     onLimit: scenario.onLimit,
     onTruncated: scenario.onTruncated,
     retry: { maxRetries: scenario.maxRetries, baseMs: 0, maxMs: 0 },
@@ -108,6 +112,9 @@ function agentOptions(world: World, stage: Stage, life: number, gates: Gates) {
     ...compactionOf(world),
   };
 }
+
+const deadlineOf = ({ limits: { deadlineAt } }: World) =>
+  deadlineAt !== undefined && { deadlineAt };
 
 function permissionsOf({ permissions, tools }: Scenario) {
   switch (permissions) {
@@ -209,7 +216,7 @@ async function look(stage: Stage, life: Life, turns: number): Promise<void> {
   if (asked?.outcome !== 'open' || asked.life !== life.number) life.desk.hangingTurns = 0;
   else life.desk.hangingTurns += 1;
   // A limit on time may still end it by itself.
-  if (life.desk.hangingTurns < (world.limits.maxActiveMs === undefined ? 12 : 60)) return;
+  if (life.desk.hangingTurns < (isTimed(world) ? 60 : 12)) return;
   intervene(stage, world.scenario.onHang);
   life.desk.hangingTurns = 0;
 }

@@ -1,7 +1,7 @@
 /** The tools of a scenario. Their bodies note that they began, with what, and how they ended. */
-import { defineTool, type Tool, type ToolContext, toolOutput } from 'pawl';
+import { defineTool, type ProbeAnswer, type Tool, type ToolContext, toolOutput } from 'pawl';
 import { z } from 'zod';
-import type { Behaviour, ToolPlan } from './scenario.ts';
+import type { Behaviour, ProbePlan, ToolPlan } from './scenario.ts';
 import { type Body, see, tick, type World } from './world.ts';
 
 const inputSchema = z.object({ n: z.int(), pad: z.string().optional() });
@@ -48,6 +48,10 @@ function scenarioTool(workshop: Workshop, plan: ToolPlan, index: number): Tool {
     timeoutMs: plan.timeoutMs,
     maxCostUsd: plan.maxCostMicros / 1_000_000,
     repeatable: plan.isRepeatable,
+    ...(plan.effect === 'once' && {
+      onInterrupted: plan.onInterrupted,
+      ...(plan.probe !== null && { probe: probeFor(workshop.world, plan.probe) }),
+    }),
     ...(plan.maxCalls !== null && { maxCalls: plan.maxCalls }),
     ...(plan.concurrency !== null && { concurrency: plan.concurrency }),
     run(input, context) {
@@ -81,6 +85,19 @@ function begin({ world, life }: Workshop, tool: number, input: object, context: 
   checkCrowd(world, tool, life);
   return body;
 }
+
+/** Looks at what really happened: a call happened when its body began. */
+const probeFor =
+  (world: World, plan: ProbePlan) =>
+  async (key: string): Promise<ProbeAnswer> => {
+    see(world, `probe ${plan}`);
+    if (plan === 'throw') throw new Error('The other side is down');
+    if (plan === 'neverSettle') return new Promise(() => {});
+    if (plan === 'unknown') return { happened: 'unknown' };
+    const happened = world.bodies.some((body) => body.key === key);
+    see(world, happened ? 'probe found the call' : 'probe found nothing');
+    return happened ? { happened, result: `Found, ${key}.` } : { happened };
+  };
 
 /** Spent as soon as it begins, whatever comes of it. All attempts of a call together keep to its most. */
 function spendFor({ scenario, bodies }: World, tool: number, callId: string): number {

@@ -1,5 +1,5 @@
 /** One whole story: an agent, what its model and its tools do, and what people do to the run. Plain data. */
-import type { Budget, Message, OnLimit, RunEvent, ToolEffect } from 'pawl';
+import type { Budget, Message, OnInterrupted, OnLimit, RunEvent, ToolEffect } from 'pawl';
 
 /** US dollars per billion tokens: whole numbers, so that a bill has no rounding of its own. */
 export interface RatePlan {
@@ -36,8 +36,14 @@ export type Behaviour =
   | 'neverSettle'
   | 'slow';
 
+/** What the probe of a `once` tool says of a lost call: the truth, that it does not know, or nothing in time. */
+export type ProbePlan = 'truth' | 'unknown' | 'throw' | 'neverSettle';
+
 export interface ToolPlan {
   readonly effect: ToolEffect;
+  /** Null: it has none. */
+  readonly probe: ProbePlan | null;
+  readonly onInterrupted: OnInterrupted;
   readonly maxCalls: number | null;
   readonly maxRetries: number;
   readonly concurrency: number | null;
@@ -94,6 +100,8 @@ export interface Intervention {
 
 export interface Scenario {
   readonly budget: Budget;
+  /** How long after its start the run has its deadline. Null: it has none. */
+  readonly deadlineAfterMs: number | null;
   readonly onLimit: OnLimit;
   readonly onTruncated: 'stop' | 'continue';
   readonly models: readonly [ModelPlan, ...ModelPlan[]];

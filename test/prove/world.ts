@@ -84,7 +84,13 @@ export const createWorld = (scenario: Scenario): World => ({
   sent: [],
   events: [],
   ends: [],
-  limits: { maxTurns: 50, maxRepeats: 3, maxMalformedReplies: 3, ...scenario.budget },
+  limits: {
+    maxTurns: 50,
+    maxRepeats: 3,
+    maxMalformedReplies: 3,
+    ...scenario.budget,
+    ...(scenario.deadlineAfterMs !== null && { deadlineAt: Date.now() + scenario.deadlineAfterMs }),
+  },
   clock: 0,
   result: null,
   finalMessages: [],
@@ -101,6 +107,10 @@ export function tick(world: World): number {
   world.clock += 1;
   return world.clock;
 }
+
+/** A run that time may end at any moment. */
+export const isTimed = ({ limits }: World): boolean =>
+  limits.maxActiveMs !== undefined || limits.deadlineAt !== undefined;
 
 export const isResumed = ({ events }: World): boolean => events.length > 1;
 

@@ -39,6 +39,7 @@ const step: StepParts = {
     cause: 'x',
     turn: 1,
     spend: { inputTokens: 0, outputTokens: 0, costMicros: 0, activeMs: 0 },
+    events: [],
   },
   head: { status: 'running', state: 'callModel', agent: null, tags: [], turn: 1, waits: [] },
   heard: [],
@@ -53,7 +54,8 @@ function builderOf(): StepBuilder {
   return {
     next: () => ({ step: { ...step, begin }, saved }),
     noteHeard: () => true,
-    noteCause: () => {},
+    noteEvent: () => {},
+    noteTurn: () => {},
   };
 }
 

@@ -57,7 +57,37 @@ describe('a definition', () => {
       maxCostUsd: 0,
       isRepeatable: false,
       maxOutputChars: null,
+      onInterrupted: 'ask',
+      probe: null,
     });
+  });
+
+  it('of a once tool may have a probe, which is called as it was given', async () => {
+    const tool = defineTool({
+      ...basics,
+      effect: 'once',
+      onInterrupted: 'report',
+      probe(idempotencyKey, { input, attempt }) {
+        expectTypeOf(input).toEqualTypeOf<{ city: string }>();
+        return { happened: true, result: [idempotencyKey, input.city, attempt] };
+      },
+    });
+    expect(tool.onInterrupted).toBe('report');
+    const { signal } = context;
+    const asked = { signal, input: { city: 'Oslo' }, runId: 'run', callId: 'call', attempt: 2 };
+    expect(await tool.probe?.('run/1/call', asked)).toEqual({
+      happened: true,
+      result: ['run/1/call', 'Oslo', 2],
+    });
+  });
+
+  it.each(['read', 'idempotent'])('of effect %s has nothing to ask after a crash', (effect) => {
+    const probe = () => null;
+    expect(() => defineUntyped({ effect, probe })).toThrow(/probe: expected none, because its/);
+    expect(() => defineUntyped({ effect, onInterrupted: 'ask' })).toThrow(
+      /onInterrupted: expected/,
+    );
+    expect(codeOf(() => defineUntyped({ effect, probe }))).toBe('invalid_input');
   });
 
   it('keeps what it says', () => {
@@ -99,6 +129,9 @@ describe('a definition', () => {
     ['a cost as text', { maxCostUsd: '1' }, 'maxCostUsd'],
     ['a repeatable that is no boolean', { repeatable: 'no' }, 'repeatable'],
     ['no room for a result', { maxOutputChars: 0 }, 'maxOutputChars'],
+    ['a probe that is no function', { effect: 'once', probe: true }, 'probe'],
+    ['an unknown policy', { effect: 'once', onInterrupted: 'retry' }, 'onInterrupted'],
+    ['an inherited policy', { effect: 'once', onInterrupted: 'constructor' }, 'onInterrupted'],
     ['a field with a typo', { timeoutMS: 5 }, 'did you mean "timeoutMs"'],
     ['no input', { input: undefined }, 'input'],
     ['an input that is a list', { input: [] }, 'input'],

@@ -1,4 +1,4 @@
-/** What may happen to a run, in eleven configurations, and what must hold in every state of it. */
+/** What may happen to a run, in fifteen configurations, and what must hold in every state of it. */
 import type { EventFrom, SnapshotFrom } from 'xstate';
 import { agentLoop } from '../../../machines/agent-loop.ts';
 import { isApprovable, openCalls } from '../../../src/core/call-steps.ts';
@@ -6,6 +6,7 @@ import { historyProblems, mergeNeighbours, repairHistory } from '../../../src/co
 import { callsOf, committed, reservedFor, totalToolCalls } from '../../../src/core/ledger.ts';
 import { errorResult, text, toolUsesIn, userMessage } from '../../../src/core/message.ts';
 import type { AttemptPlan, ModelOutcome } from '../../../src/core/reply.ts';
+import type { OnLimit } from '../../../src/core/run-context.ts';
 import type { ToolCall } from '../../../src/core/tool-call.ts';
 import {
   again,
@@ -13,6 +14,7 @@ import {
   asksFor,
   compactBroke,
   compactDone,
+  deadlineDone,
   failedWith,
   lost,
   modelBroke,
@@ -79,17 +81,20 @@ function loopEvents({
   raises = [],
   hasPeople = true,
   hasReports = true,
+  mayRaise = ({ maxTurns }) => maxTurns === 2,
 }: {
   readonly outcomes?: readonly ModelOutcome[];
   readonly raises?: readonly LoopEvent[];
   readonly hasPeople?: boolean;
   readonly hasReports?: boolean;
+  readonly mayRaise?: (limits: LoopSnapshot['context']['ledger']['limits']) => boolean;
 }): (snapshot: LoopSnapshot) => readonly LoopEvent[] {
   return ({ context, children }) => [
     { type: 'run.cancelled', reason: 'enough' },
     { type: 'time.ranOut', activeMs: usedUpMs },
     ...(hasPeople ? peopleEvents(context.turn, context.steered.length) : []),
-    ...(context.ledger.limits.maxTurns === 2 || raises.length === 0 ? raises : []),
+    ...(mayRaise(context.ledger.limits) ? raises : []),
+    ...(children.deadline ? [deadlineDone, { type: 'actor.restored' } as const] : []),
     ...(children.modelCall
       ? [...outcomes.filter((one) => isPossible(one, context.plan)).map(modelDone), modelBroke]
       : []),
@@ -141,6 +146,28 @@ const decisionsOn = (callId: string, argumentsHash: string): readonly LoopEvent[
 
 const raised: LoopEvent = { type: 'budget.raised', limits: { maxTurns: 3, maxActiveMs: null } };
 const timed = { maxActiveMs: usedUpMs } as const;
+
+/** A run with a deadline, which people put off once, take away, or let pass again. */
+const deadlineConfiguration = (
+  onLimit: OnLimit,
+  raises: readonly LoopEvent[],
+  floor: number,
+): Configuration<Loop> => ({
+  name: `a deadline, then ${onLimit}${raises.length > 0 ? ', raised once' : ''}`,
+  input: runInput({ settings: { onLimit }, limits: { ...timed, maxTurns: 2, deadlineAt: 100 } }),
+  events: loopEvents({
+    outcomes: fewOutcomes,
+    raises,
+    hasReports: false,
+    mayRaise: ({ deadlineAt }) => deadlineAt === 100,
+  }),
+  floor,
+});
+
+const deadlineRaises: readonly LoopEvent[] = [200, 50, null].map((deadlineAt) => ({
+  type: 'budget.raised',
+  limits: { deadlineAt },
+}));
 
 /** For runs of several turns: one outcome of each kind that leads somewhere else. */
 const fewOutcomes: readonly ModelOutcome[] = [
@@ -260,6 +287,10 @@ const configurations: readonly Configuration<Loop>[] = [
     }),
     floor: 120,
   },
+  deadlineConfiguration('stop', [], 600),
+  deadlineConfiguration('wrapUp', [], 600),
+  deadlineConfiguration('stop', deadlineRaises, 2_000),
+  deadlineConfiguration('ask', deadlineRaises, 10_000),
 ];
 
 const invariants: Invariants<Loop> = {
@@ -327,6 +358,19 @@ const invariants: Invariants<Loop> = {
     const open = openCalls(context).map(({ id }) => `tool:${id}`);
     return reserved.sort().join() === open.sort().join();
   },
+  'a deadline is watched while it is to come': (snapshot) => {
+    const { limits, clockMs } = snapshot.context.ledger;
+    const isAhead = limits.deadlineAt !== null && clockMs < limits.deadlineAt;
+    return isEnd(snapshot) || !isAhead || snapshot.children.deadline !== undefined;
+  },
+  'a run without a deadline watches none': ({ context, children }) =>
+    context.ledger.limits.deadlineAt !== null || children.deadline === undefined,
+  'no turn begins after the deadline': (snapshot) => {
+    const { limits, clockMs } = snapshot.context.ledger;
+    const isPast = limits.deadlineAt !== null && clockMs >= limits.deadlineAt;
+    const isLowered = snapshot.children.deadline !== undefined;
+    return !isPast || isLowered || !snapshot.matches({ active: 'callModel' });
+  },
   'all numbers of the ledger are finite': ({ context: { ledger } }) =>
     [ledger.activeMs, ...Object.values(committed(ledger))].every(Number.isFinite),
 };
@@ -334,6 +378,10 @@ const invariants: Invariants<Loop> = {
 /** Of all that was spent, or may have been. */
 const chargedIn = ({ context }: LoopSnapshot): readonly number[] =>
   Object.values(committed({ ...context.ledger, reserved: [] }));
+
+/** All that works in a run, but for what only watches the clock. */
+const workersIn = ({ children }: LoopSnapshot): readonly string[] =>
+  Object.keys(children).filter((id) => id !== 'deadline');
 
 const stepInvariants: StepInvariants<Loop> = {
   'what was charged stays charged': ({ from, to }) => {
@@ -346,14 +394,27 @@ const stepInvariants: StepInvariants<Loop> = {
     event.type === 'xstate.done.actor.compact' ||
     from.context.messages.every((message, index) => to.context.messages[index] === message),
   'a pause lasts until it is ended': ({ from, event, to }) =>
-    from.value !== 'paused' || to.value === 'paused' || /resumed|cancelled/.test(event.type),
+    from.value !== 'paused' ||
+    to.value === 'paused' ||
+    /resumed|cancelled|deadline/.test(event.type),
   'a cancelled run ends at once': ({ event, to }) =>
     event.type !== 'run.cancelled' || to.value === 'cancelled',
   'nothing runs on when the time is up': ({ event, to }) =>
     event.type !== 'time.ranOut' ||
     to.context.ledger.limits.maxActiveMs === null ||
     to.status === 'done' ||
-    Object.keys(to.children).length === 0,
+    workersIn(to).length === 0,
+  'nothing but a last answer runs on when the deadline comes': ({ event, to }) =>
+    event.type !== deadlineDone.type ||
+    to.status === 'done' ||
+    to.matches({ active: 'wrapUp' }) ||
+    workersIn(to).length === 0,
+  'a last answer that is under way is not asked for again': ({ from, event, to }) =>
+    event.type !== deadlineDone.type ||
+    !from.matches({ active: 'wrapUp' }) ||
+    to.children.modelCall === from.children.modelCall,
+  'the clock only goes forward': ({ from, to }) =>
+    to.context.ledger.clockMs >= from.context.ledger.clockMs,
   'only a decision for the arguments that were shown is passed on': ({ from, event, to }) =>
     event.type !== 'approval.granted' ||
     isApprovable(from.context, event.callId, event.argumentsHash) ||

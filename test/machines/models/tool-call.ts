@@ -23,6 +23,14 @@ const actorBroke = (id: string): ToolEvent => ({
   error: new Error('broken'),
 });
 
+const probeOutputs: readonly unknown[] = [
+  { kind: 'happened', activeMs: 1, result: toolResult, costMicros: 1 },
+  { kind: 'happened', activeMs: 1, result: toolResult, costMicros: null },
+  { kind: 'notHappened', activeMs: 1 },
+  { kind: 'unknown', activeMs: 1 },
+  { kind: 'lost', activeMs: 1 },
+];
+
 const outputsOf = new Map<string, readonly unknown[]>([
   ['validateInput', [{ problem: null }, { problem: toolResult }]],
   [
@@ -44,6 +52,7 @@ const outputsOf = new Map<string, readonly unknown[]>([
       { kind: 'lost', activeMs: 1 },
     ],
   ],
+  ['probeTool', probeOutputs],
 ]);
 
 const personEvents: readonly ToolEvent[] = [
@@ -71,17 +80,21 @@ const toolEvents = ({ children, context }: ToolSnapshot): readonly ToolEvent[] =
 ];
 
 const isRepeat = (output: unknown): boolean =>
-  typeof output === 'object' && output !== null && 'kind' in output && output.kind === 'lost';
+  typeof output === 'object' &&
+  output !== null &&
+  'kind' in output &&
+  (output.kind === 'lost' || output.kind === 'notHappened');
 
 const configurations: readonly Configuration<Tool>[] = (
   [
-    ['read', 2, 100],
-    ['idempotent', 2, 100],
-    ['once', 0, 80],
+    ['read', 'read', 'ask', 2, 100],
+    ['idempotent', 'idempotent', 'ask', 2, 100],
+    ['once, asks a person', 'once', 'ask', 0, 100],
+    ['once, reports to the model', 'once', 'report', 0, 90],
   ] as const
-).map(([effect, maxRetries, floor]) => ({
-  name: effect,
-  input: { callId: 'a', effect, maxRetries },
+).map(([name, effect, onInterrupted, maxRetries, floor]) => ({
+  name,
+  input: { callId: 'a', effect, maxRetries, onInterrupted },
   events: toolEvents,
   floor,
 }));
@@ -95,6 +108,12 @@ const invariants: Invariants<Tool> = {
     snapshot.hasTag('busy') === (!isEnd(snapshot) && Object.keys(snapshot.children).length === 1),
   'only a call of effect once is ever interrupted': ({ value, context }) =>
     value !== 'interrupted' || context.effect === 'once',
+  'only a call of effect once is ever probed': ({ value, context }) =>
+    value !== 'probe' || context.effect === 'once',
+  'nobody is asked where the model is told': ({ value, context }) =>
+    value !== 'interrupted' || context.onInterrupted === 'ask',
+  'what may have been spent counts in full': ({ value, context: { outcome } }) =>
+    value !== 'settled' || outcome.ending !== 'unknown' || outcome.costMicros === null,
   'an end is told with its reason': ({ value, context: { outcome } }) =>
     value !== 'settled' || outcome.ending !== 'notRun',
   'the result answers this call': ({ context: { outcome, callId } }) =>
@@ -104,17 +123,26 @@ const invariants: Invariants<Tool> = {
 };
 
 const stepInvariants: StepInvariants<Tool> = {
-  'a once call is attempted again only when a person says so': ({ from, event, to }) =>
+  'a once call is attempted again only when a person or its tool says that it may be': ({
+    from,
+    event,
+    to,
+  }) =>
     from.context.effect !== 'once' ||
     to.context.attempt === from.context.attempt ||
-    (event.type === 'call.retried' && from.value === 'interrupted'),
-  'a once call that may have begun ends or waits for a person': ({ from, event, to }) =>
+    (event.type === 'call.retried' && from.value === 'interrupted') ||
+    (isNotHappened(event) && from.value === 'probe'),
+  'a once call that may have begun ends or is probed': ({ from, event, to }) =>
     from.context.effect !== 'once' ||
     from.value !== 'run' ||
     to.value === from.value ||
     isStale(event) ||
     to.value === 'settled' ||
-    to.value === 'interrupted',
+    to.value === 'probe',
+  'a probed call is asked about, settled, or known not to have happened': ({ from, event, to }) =>
+    from.value !== 'probe' ||
+    ['probe', 'settled', 'interrupted'].includes(String(to.value)) ||
+    (to.value === 'awaitSlot' && isNotHappened(event)),
   'it leaves a wait only by the decision of a person': ({ from, event, to }) =>
     !from.hasTag('waitsForHuman') ||
     to.value === from.value ||
@@ -129,9 +157,13 @@ const stepInvariants: StepInvariants<Tool> = {
     from.value === 'awaitSlot' ||
     from.value === 'run' ||
     from.value === 'backOff' ||
+    from.value === 'probe' ||
     from.value === 'interrupted' ||
     (from.value === 'awaitApproval' && to.context.isApproved),
 };
+
+const isNotHappened = (event: ToolEvent): boolean =>
+  event.type === 'xstate.done.actor.probeTool' && event.output.kind === 'notHappened';
 
 const isStale = (event: ToolEvent): boolean =>
   event.type === 'xstate.done.actor.runTool' && event.output.kind === 'stale';

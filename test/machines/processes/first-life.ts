@@ -9,3 +9,5 @@ const run = createActor(agent.machine, { input });
 run.start();
 await waitFor(run, (snapshot) => snapshot.hasTag('waitsForHuman'));
 process.stdout.write(JSON.stringify({ snapshot: run.getPersistedSnapshot(), world }));
+// It would wait for its deadline.
+run.stop();

@@ -1,0 +1,88 @@
+/** A tool use and what belongs to it, looked up in the run that it is part of. */
+import type { AnyActorRef } from 'xstate';
+import { openCall, withNotice } from '../core/call-steps.ts';
+import type { Json } from '../core/json.ts';
+import { errorResult, type ToolResult, type ToolUse, toolUsesIn } from '../core/message.ts';
+import type { ToolCall } from '../core/tool-call.ts';
+import { argumentsHash } from '../tools/arguments-hash.ts';
+import type { Tool } from '../tools/tool.ts';
+import type { AgentParts } from './agent-parts.ts';
+import { raceTimeout } from './race.ts';
+import { contextOf } from './services.ts';
+
+/** A tool use with what it takes to carry it out. */
+export interface Work {
+  readonly use: ToolUse;
+  readonly call: ToolCall | undefined;
+  /** Undefined: today's agent no longer has the tool. */
+  readonly tool: Tool | undefined;
+  /** The arguments that will run: the model's, or those a person put in their place. */
+  readonly input: Json;
+  readonly runId: string;
+  readonly turn: number;
+}
+
+export function workOf({ tools }: AgentParts, self: AnyActorRef, callId: string): Work {
+  const context = contextOf(self);
+  const use = toolUsesIn(context.messages.at(-1)).find(({ id }) => id === callId);
+  if (!use) throw new Error(`The transcript has no open tool use "${callId}".`);
+  const call = openCall(context, callId);
+  return {
+    use,
+    call,
+    tool: tools.get(use.name),
+    input: call?.editedInput ?? use.input,
+    runId: context.settings.runId,
+    turn: context.turn,
+  };
+}
+
+export const hashOf = ({ runId, use, tool }: Work, input: Json): string =>
+  argumentsHash({ runId, callId: use.id, tool: tool ?? missingTool(use.name), input });
+
+const missingTool = (name: string) => ({
+  name,
+  description: '',
+  inputSchema: {},
+  effect: 'once' as const,
+});
+
+/** The same in every attempt of the call, and for whoever looks later what came of it. */
+export const idempotencyKeyOf = ({ runId, turn, use }: Work): string =>
+  `${runId}/${turn}/${use.id}`;
+
+export const maxCharsOf = ({ maxOutputChars }: AgentParts, tool: Tool): number =>
+  tool.maxOutputChars ?? maxOutputChars;
+
+export const missingToolResult = ({ use }: Work) =>
+  errorResult(use.id, `The tool ${use.name} no longer exists.`);
+
+/**
+ * What the code of a tool gives, in the time that the tool has. Its own signal fires with `signal`, and once the call is
+ * over. @throws what it throws, `timedOut`, or the signal's reason
+ */
+export async function inToolTime<Value>(
+  { timeoutMs }: Tool,
+  signal: AbortSignal,
+  act: (signal: AbortSignal) => Value | Promise<Value>,
+): Promise<Value> {
+  const aborts = new AbortController();
+  const abort = (): void => aborts.abort(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    // A tool may throw before it returns a promise, and return a value that is none.
+    const work = (async () => act(aborts.signal))();
+    return await raceTimeout(work, timeoutMs, signal);
+  } finally {
+    signal.removeEventListener('abort', abort);
+    aborts.abort(new Error('The call is over.'));
+  }
+}
+
+/** The model has to know that what ran, or tried to, is not what it asked for. */
+export function withEditNotice(result: ToolResult, call: ToolCall | undefined): ToolResult {
+  const edited = call?.editedInput ?? null;
+  if (edited === null) return result;
+  const notice = `[A person changed the arguments before this ran: ${JSON.stringify(edited)}]`;
+  return { ...result, content: withNotice(result.content, notice) };
+}
