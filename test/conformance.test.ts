@@ -1,6 +1,7 @@
 /** The corpus of agent-loop failures, played against the public API. By hand: `npm run conformance`. */
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { removeBundle } from './conformance/bundle.ts';
 import { floorProblems } from './conformance/floors.ts';
 import { loadFolder } from './conformance/load-case.ts';
 import type { Verdict } from './conformance/play.ts';
@@ -20,6 +21,7 @@ describe('the corpus', () => {
       verdicts.set(`${verdict.id} ${verdict.mode}`, verdict);
     }
   }, 120_000);
+  afterAll(removeBundle);
 
   it.for(plays)('is met: %s', (play, { skip }) => {
     const verdict = verdicts.get(play);

@@ -2,6 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { removeBundle } from './bundle.ts';
 import { floorProblems, folderProblems } from './floors.ts';
 import { type Folder, loadFolder } from './load-case.ts';
 import type { Verdict } from './play.ts';
@@ -26,6 +27,7 @@ for (const folder of positionals.length > 0 ? positionals : [ownFolder]) {
   problems.push(...folderProblems(folder, played));
   verdicts.push(...played);
 }
+await removeBundle();
 if (positionals.length === 0 && values.case === undefined)
   problems.push(...floorProblems(verdicts));
 if (values.report !== undefined) {

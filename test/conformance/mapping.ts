@@ -14,6 +14,7 @@ import type { CaseMessage, CaseTool, Config } from './load-case.ts';
 const codes: Partial<Record<ErrorCode, string>> = {
   cancelled: 'aborted',
   compaction_failed: 'context_exceeded',
+  pauses_exceeded: 'budget_exceeded',
   run_exists: 'run_locked',
   // A text that is no snapshot can only be taken for the id of a run.
   unknown_run: 'snapshot_incompatible',

@@ -1,49 +1,45 @@
 /** What a play came to, as the record that `evaluate` reads. */
 
-import { toCaseCode, toCaseStatus } from './mapping.ts';
-import { isPolluted } from './process-watch.ts';
+import { toCaseCode } from './mapping.ts';
+import type { Look } from './orders.ts';
 import { equalSnapshots } from './snapshots.ts';
-import { listenersLeft, pendingOf, type Stage, type Tracked } from './stage.ts';
+import { hostOf, type Seat, type Stage } from './stage.ts';
 
 export interface Observed {
   readonly [field: string]: unknown;
 }
 
 /** A copy: what happens later does not change it. */
-export function observe(stage: Stage): Observed {
-  const { current, executions, refusal } = stage;
+export async function observe(stage: Stage, seat: Seat, signal: AbortSignal): Promise<Observed> {
+  const host = await hostOf(stage, seat);
+  const look = await host.ask('look', null, signal);
+  const { executions } = stage;
   const server = structuredClone(stage.server.log());
   const maxRequestBytes = Math.max(0, ...server.requests.map(({ bytes }) => bytes));
+  const refusal = seat.refusal && {
+    code: toCaseCode(seat.refusal.code),
+    message: seat.refusal.message,
+  };
   return {
-    status: statusOf(stage),
-    error: refusal ?? errorOf(current),
-    result: { text: current?.ended?.text ?? '' },
-    pending: pendingOf(stage).map(({ id }) => id),
+    status: refusal ? 'rejected' : look.status,
+    error: refusal ?? look.error,
+    result: { text: refusal ? '' : look.text },
+    pending: refusal ? [] : look.pending,
     toolExecutions: Object.fromEntries([...executions].map(([id, inputs]) => [id, inputs.length])),
-    toolInputs: Object.fromEntries(executions),
+    toolInputs: structuredClone(Object.fromEntries(executions)),
     usage: usageOf(stage),
     events: eventsOf(stage),
     durationMs: Math.round(performance.now() - stage.startedAt),
-    artifacts: { ...artifactsOf(stage), maxRequestBytes },
+    artifacts: { ...artifactsOf(stage, look), maxRequestBytes },
     server,
   };
-}
-
-function statusOf(stage: Stage): string {
-  if (stage.refusal) return 'rejected';
-  if (stage.current?.ended) return toCaseStatus(stage.current.ended);
-  return pendingOf(stage).length > 0 ? 'awaiting_approval' : 'running';
-}
-
-function errorOf(current: Tracked | null) {
-  const error = current?.ended?.error;
-  return error ? { code: toCaseCode(error.code), message: error.message } : null;
 }
 
 /** Of the whole conversation: a follow-up is a run of its own. */
 function usageOf({ runs }: Stage) {
   // A run that was resumed goes on counting where it was.
-  const latest = new Map(runs.filter(({ isChild }) => !isChild).map((run) => [run.run.id, run]));
+  const own = [...runs.values()].filter(({ isChild }) => !isChild);
+  const latest = new Map(own.map((run) => [run.runId, run]));
   const total = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
   let costUsd = 0;
   for (const { ended, events } of latest.values()) {
@@ -65,19 +61,19 @@ function usageOf({ runs }: Stage) {
 
 /** Of all runs that a user started. */
 const eventsOf = ({ runs }: Stage) =>
-  runs.flatMap(({ isChild, events }) => (isChild ? [] : events));
+  [...runs.values()].flatMap(({ isChild, events }) => (isChild ? [] : events));
 
-function artifactsOf(stage: Stage) {
-  const { predicateCalls, actionErrors, isSteerRejected } = stage;
+function artifactsOf(stage: Stage, { isPolluted, listenersLeft }: Look) {
+  const { predicateCalls, actionErrors, workerErrors, isSteerRejected } = stage;
   return {
     everything: everythingOf(stage),
-    objectPrototypePolluted: isPolluted(),
-    abortListenersLeft: listenersLeft(stage),
-    workerErrors: [],
+    objectPrototypePolluted: isPolluted,
+    abortListenersLeft: listenersLeft,
+    workerErrors: [...workerErrors],
     actionErrors: [...actionErrors],
     terminalEvents: eventsOf(stage).filter(({ type }) => type === 'run.ended').length,
-    snapshotsEqual: equalSnapshots(stage),
-    approvalPredicateCalls: [...predicateCalls.values()].reduce((sum, calls) => sum + calls, 0),
+    snapshotsEqual: equalSnapshots(stage.kase.expect, stage.snapshots),
+    approvalPredicateCalls: predicateCalls,
     steerRejected: isSteerRejected,
   };
 }
@@ -87,7 +83,7 @@ function artifactsOf(stage: Stage) {
  * the conversation itself.
  */
 function everythingOf({ runs, said }: Stage): string {
-  const heard = runs.flatMap(({ events, ended }) => [
+  const heard = [...runs.values()].flatMap(({ events, ended }) => [
     ...events.map((event) => JSON.stringify(event)),
     ended?.reason ?? '',
     ended?.error?.message ?? '',

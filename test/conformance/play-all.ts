@@ -1,8 +1,11 @@
+import { bundleOnce } from './bundle.ts';
 import type { Case, Folder, Mode } from './load-case.ts';
 import { playCase, type Verdict } from './play.ts';
+import { needsProcesses } from './stage.ts';
 import { loadClient, playRecording } from './wire.ts';
 
 const defaultConcurrency = 4;
+const processConcurrency = 2;
 
 /**
  * Plays everything in a folder, several plays at a time. Some are played by
@@ -14,15 +17,18 @@ export async function playFolder(
 ): Promise<readonly Verdict[]> {
   await loadClient();
   const plays = playsOf(folder);
-  const inCompany = await playMany(
-    plays.filter(({ kase }) => !playsAlone(kase)),
-    concurrency,
-  );
-  const alone = await playMany(
-    plays.filter(({ kase }) => playsAlone(kase)),
-    1,
-  );
-  const verdicts = [...(await withoutSuspicion(inCompany)), ...alone.map(({ verdict }) => verdict)];
+  if (plays.some(({ kase }) => needsProcesses(kase))) await bundleOnce();
+  const played = (group: Group, atOnce: number): Promise<readonly Played[]> =>
+    playMany(
+      plays.filter(({ kase }) => groupOf(kase) === group),
+      atOnce,
+    );
+  // Processes that begin take the time that streams of others are measured by.
+  const inCompany = await played('inCompany', concurrency);
+  const inProcesses = await played('inProcesses', processConcurrency);
+  const alone = await played('alone', 1);
+  const others = [...inProcesses, ...alone].map(({ verdict }) => verdict);
+  const verdicts = [...(await withoutSuspicion(inCompany)), ...others];
   for (const recording of folder.recordings) verdicts.push(await playRecording(recording));
   verdicts.push(...folder.unreadable.map(unreadable));
   verdicts.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
@@ -64,10 +70,13 @@ const solitary = [
   ...['objectPrototypePolluted', 'durationMs', 'gapMs', 'runTimeoutMs', 'splitBytes'],
 ];
 
-const playsAlone = (kase: Case): boolean => {
+type Group = 'inCompany' | 'inProcesses' | 'alone';
+
+function groupOf(kase: Case): Group {
   const words = JSON.stringify([kase.script, kase.expect]);
-  return solitary.some((word) => words.includes(`"${word}"`));
-};
+  if (solitary.some((word) => words.includes(`"${word}"`))) return 'alone';
+  return needsProcesses(kase) ? 'inProcesses' : 'inCompany';
+}
 
 /** Trouble in company may be anybody's. The one that makes it also when alone is guilty, if there is one. */
 async function withoutSuspicion(played: readonly Played[]): Promise<readonly Verdict[]> {
@@ -85,4 +94,5 @@ const unreadable = ({ id, problem }: Folder['unreadable'][number]): Verdict => (
   reasons: [problem],
   durationMs: 0,
   isTroubled: false,
+  killCount: 0,
 });

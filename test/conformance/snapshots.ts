@@ -1,6 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { RunSnapshot } from 'pawl';
 import type { Action } from './load-case.ts';
-import type { Stage } from './stage.ts';
 
 /** Changes a stored snapshot as the case says. Its answer may be no snapshot any more, and no JSON. */
 export function mutateSnapshot(text: string, mutate: Action['mutate']): string {
@@ -34,19 +34,22 @@ export function readSnapshot(text: string): string | RunSnapshot {
 const volatile = new Set(['activeMs', 'retryAt']);
 
 /** Pairs of snapshots that are equal, as `b=c`: those that the case asks about, or all when it names none. */
-export function equalSnapshots({ kase, snapshots }: Stage): readonly string[] {
+export function equalSnapshots(
+  expectation: unknown,
+  snapshots: ReadonlyMap<string, string>,
+): readonly string[] {
   const stable = new Map([...snapshots].map(([name, text]) => [name, withoutVolatile(text)]));
   const names = [...stable.keys()];
-  const asked = [...JSON.stringify(kase.expect).matchAll(/"([^"=]+)=([^"=]+)"/g)]
+  const asked = [...JSON.stringify(expectation).matchAll(/"([^"=]+)=([^"=]+)"/g)]
     .map(([, left = '', right = '']) => [left, right] as const)
     .filter(([left, right]) => stable.has(left) && stable.has(right));
   const all = names.flatMap((left, index) =>
     names.slice(index + 1).map((right) => [left, right] as const),
   );
   return (asked.length > 0 ? asked : all)
-    .filter(([left, right]) => stable.get(left) === stable.get(right))
+    .filter(([left, right]) => isDeepStrictEqual(stable.get(left), stable.get(right)))
     .map(([left, right]) => `${left}=${right}`);
 }
 
-const withoutVolatile = (text: string): string =>
-  JSON.stringify(JSON.parse(text), (key, value) => (volatile.has(key) ? undefined : value));
+const withoutVolatile = (text: string): unknown =>
+  JSON.parse(text, (key, value) => (volatile.has(key) ? undefined : value));

@@ -1,16 +1,17 @@
 import { defineTool, type Permissions, type Rule, type Tool } from 'pawl';
 import { behave, type Execution } from './behave.ts';
+import type { Engine } from './engine.ts';
 import type { CaseTool } from './load-case.ts';
 import { effectOf } from './mapping.ts';
-import type { Stage } from './stage.ts';
 
 /** Starts a run by itself from within a tool, and resolves to its answer. */
 export type RunChild = Execution['runChild'];
 
 /** The tools of a case, which count their executions and tell when they start, act and return. */
-export function toolOf(stage: Stage, tool: CaseTool, runChild: RunChild): Tool {
+export function toolOf(engine: Engine, tool: CaseTool, runChild: RunChild): Tool {
   const { name, description, inputSchema, behaviour } = tool;
-  const timeoutMs = tool.timeoutMs ?? stage.config.limits?.toolTimeoutMs;
+  const { tell, counters, ids } = engine;
+  const timeoutMs = tool.timeoutMs ?? engine.config.limits?.toolTimeoutMs;
   return defineTool({
     name,
     description,
@@ -18,54 +19,57 @@ export function toolOf(stage: Stage, tool: CaseTool, runChild: RunChild): Tool {
     effect: effectOf(tool),
     ...(timeoutMs !== undefined && { timeoutMs }),
     run: (input, context) => {
-      const id = stage.ids.of(context.callId);
-      countExecution(stage, id, input);
-      const returned = (): void => stage.happenings.note(`tool_returned:${id}`);
-      const note = stage.happenings.note;
-      const countStep: Execution['countStep'] = (sequence) => {
-        const step = stage.steps.get(sequence) ?? 0;
-        stage.steps.set(sequence, step + 1);
-        return step;
-      };
-      return tellEnd(
-        () => behave(behaviour, { id, input, context, note, countStep, runChild }),
-        returned,
-      );
+      const id = ids.of(context.callId);
+      const note = (happened: string): void => tell({ told: 'happened', name: happened });
+      tell({ told: 'executed', id, input: structuredClone(input) });
+      const began = (): void => note(`tool_started:${id}`);
+      const ended = (): void => note(`tool_returned:${id}`);
+      const countStep: Execution['countStep'] = (sequence) =>
+        counters.next(`${name}: ${JSON.stringify(sequence)}`);
+      return watched(() => behave(behaviour, { id, input, context, note, countStep, runChild }), {
+        began,
+        ended,
+      });
     },
   });
 }
 
-function countExecution({ executions, happenings }: Stage, id: string, input: unknown): void {
-  executions.set(id, [...(executions.get(id) ?? []), structuredClone(input)]);
-  happenings.note(`tool_started:${id}`);
+interface Watch {
+  readonly began: () => void;
+  readonly ended: () => void;
 }
 
-/** Hands on exactly what `act` returns or throws, and calls `ended` once that is known. */
-function tellEnd(act: () => unknown, ended: () => void): unknown {
+/**
+ * Hands on exactly what `act` returns or throws. It began only when it has come as far as it gets by itself: it may be
+ * killed the moment that anybody hears of it, and counts then.
+ */
+function watched(act: () => unknown, { began, ended }: Watch): unknown {
   try {
     const output = act();
+    began();
     if (output instanceof Promise) output.then(ended, ended);
     else ended();
     return output;
   } catch (error) {
+    began();
     ended();
     throw error;
   }
 }
 
 /** Tools that need approval are asked for, all others are allowed. */
-export const permissionsOf = (stage: Stage, tools: readonly CaseTool[]): Permissions => ({
-  ask: tools.flatMap((tool) => askRule(stage, tool)),
+export const permissionsOf = (engine: Engine, tools: readonly CaseTool[]): Permissions => ({
+  ask: tools.flatMap((tool) => askRule(engine, tool)),
   otherwise: 'allow',
 });
 
-function askRule(stage: Stage, { name, needsApproval }: CaseTool): readonly Rule[] {
+function askRule({ tell, counters }: Engine, { name, needsApproval }: CaseTool): readonly Rule[] {
   if (needsApproval === true) return [name];
   if (needsApproval !== 'predicate:firstCallOnly') return [];
   const when = (): boolean => {
-    const calls = (stage.predicateCalls.get(name) ?? 0) + 1;
-    stage.predicateCalls.set(name, calls);
-    if (calls > 1) throw new Error(`The predicate of ${name} was asked ${calls} times.`);
+    tell({ told: 'asked' });
+    const before = counters.next(`predicate of ${name}`);
+    if (before > 0) throw new Error(`The predicate of ${name} was asked again.`);
     return true;
   };
   return [{ tool: name, when }];

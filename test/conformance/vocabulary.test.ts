@@ -53,6 +53,13 @@ const planted: readonly (readonly [string, Case])[] = [
   ['mutation', doing({ do: 'resume', from: 's', mutate: { op: 'planted' } })],
   // biome-ignore lint/suspicious/noThenProperty: the word of the case format
   ['action of a worker', doing({ do: 'resume', workers: 2, then: [{ do: 'planted' }] })],
+  ['field of a resume', doing({ do: 'resume', planted: 1 })],
+  ['field of a kill', doing({ do: 'kill', planted: 1 })],
+  ['number of workers', doing({ do: 'resume', workers: 'planted' })],
+  ['wish to retry', doing({ do: 'resume', retryFailed: 'planted' })],
+  ['tool of a resume', doing({ do: 'resume', tools: [{ ...sampleTool(), planted: 1 }] })],
+  ['part of a tool', doing({ do: 'resume', toolOverrides: { look: { planted: 1 } } })],
+  ['part of a tool in a list', doing({ do: 'resume', toolOverrides: [{ planted: 1 }] })],
   ['config of a follow-up', doing({ do: 'send', text: 'x', config: { planted: 1 } })],
   ['expectation', expecting({ planted: 1 })],
   ['expectation of a checkpoint', expecting({ checkpoints: { a: { planted: 1 } } })],

@@ -145,6 +145,11 @@ const mutation = variants('mutate', 'op', {
   replace: free('value'),
 });
 
+const count: Shape = (value, path, report) => {
+  if (Number.isInteger(value) && Number(value) > 0) return;
+  report(`${path}: unknown count ${JSON.stringify(value)}`);
+};
+
 const overrides: Shape = (value, path, report) => {
   const part = fields('tool field', toolFields);
   if (Array.isArray(value)) list(part)(value, path, report);
@@ -172,7 +177,9 @@ const action: Shape = variants(
     snapshot: free('as'),
     kill: {},
     resume: {
-      ...free('from', 'retryFailed', 'workers'),
+      ...free('from'),
+      retryFailed: word('retryFailed', [true, false]),
+      workers: count,
       tools: list(nameOrTool),
       toolOverrides: overrides,
       mutate: mutation,

@@ -1,5 +1,6 @@
-import { pause, untilAborted, untilTrue } from './happenings.ts';
-import { liveRuns, pendingOf, type Stage } from './stage.ts';
+import { pause } from './happenings.ts';
+import type { Seat, Stage } from './stage.ts';
+import { hostOf } from './stage.ts';
 
 const quietMs = 150;
 
@@ -9,6 +10,7 @@ const quietMs = 150;
  */
 export async function waitFor(
   stage: Stage,
+  seat: Seat,
   what: string,
   signal: AbortSignal,
 ): Promise<string | null> {
@@ -17,51 +19,28 @@ export async function waitFor(
     case 'ms':
       return pause(Number(id), signal).then(() => null);
     case 'settled':
-      return settled(stage, signal).then(() => null);
+      return settled(stage, seat, signal).then(() => null);
     case 'quiet':
-      return quiet(stage, signal).then(() => null);
-    case 'awaiting_approval':
-      return awaitingApproval(stage, id, signal);
+      return quiet(stage, seat, signal).then(() => null);
+    case 'awaiting_approval': {
+      if (seat.refusal) return `the run was refused: ${seat.refusal.message}`;
+      const host = await hostOf(stage, seat);
+      return host.ask('awaitingApproval', id === undefined ? {} : { id }, signal);
+    }
     default:
       return stage.happenings.until(what, signal).then(() => null);
   }
 }
 
-/** Nothing runs: the run has ended or was refused, or somebody waits for a person. */
-export async function settled(stage: Stage, signal: AbortSignal): Promise<void> {
-  const { current, refusal } = stage;
-  if (refusal || !current) return;
-  const look = new AbortController();
-  const looking = AbortSignal.any([signal, look.signal]);
-  const doesChildWait = (): boolean =>
-    liveRuns(stage).some(({ isChild, run }) => isChild && run.pending.length > 0);
-  try {
-    const waits = untilTrue(doesChildWait, looking);
-    await untilAborted(signal, Promise.race([current.run.idle(), waits]));
-  } finally {
-    look.abort();
-  }
+async function settled(stage: Stage, seat: Seat, signal: AbortSignal): Promise<void> {
+  if (!seat.refusal) await (await hostOf(stage, seat)).ask('settled', null, signal);
 }
 
-async function quiet(stage: Stage, signal: AbortSignal): Promise<void> {
+async function quiet(stage: Stage, seat: Seat, signal: AbortSignal): Promise<void> {
   for (;;) {
-    await settled(stage, signal);
+    await settled(stage, seat, signal);
     const leftMs = quietMs - stage.happenings.quietMs();
     if (leftMs <= 0) return;
     await pause(leftMs, signal);
   }
 }
-
-async function awaitingApproval(
-  stage: Stage,
-  id: string | undefined,
-  signal: AbortSignal,
-): Promise<string | null> {
-  const waits = (): boolean => pendingOf(stage).some((call) => id === undefined || call.id === id);
-  if (id === undefined) await settled(stage, signal);
-  else await untilTrue(() => waits() || isOver(stage), signal);
-  return waits() ? null : 'the run has ended';
-}
-
-const isOver = ({ current, refusal }: Stage): boolean =>
-  refusal !== null || current === null || current.ended !== null;

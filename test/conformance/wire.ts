@@ -19,6 +19,7 @@ export async function playRecording(recording: Recording): Promise<Verdict> {
     reasons,
     durationMs: Math.round(performance.now() - startedAt),
     isTroubled: false,
+    killCount: 0,
   });
   const unknown = unknownWordsOf(recording);
   if (unknown.length > 0) return verdict('failed', unknown);
