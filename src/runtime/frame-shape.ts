@@ -153,18 +153,30 @@ function childrenProblem(
     if (!Object.hasOwn(children, id)) return { path: at, expected: 'a child', got: undefined };
   }
   for (const [id, child] of Object.entries(children)) {
-    const at = fieldPath(path, id);
-    const wanted = invoked.get(id);
-    const src = wanted ? String(wanted.src) : spawnedSrc(machine, id);
-    if (src === null) return { path: at, expected: 'no such child', got: child };
-    const problem =
-      isChild(src)(child, at) ??
-      childProblem((child as JsonObject).snapshot, src, fieldPath(at, 'snapshot')) ??
-      inputProblem(child as JsonObject, wanted, snapshot, fieldPath(at, 'snapshot')) ??
-      (src === 'until' && !wanted ? deadlineProblem(child as JsonObject, snapshot, at) : null);
+    const problem = oneChildProblem(child, id, invoked.get(id), snapshot, machine, path);
     if (problem) return problem;
   }
   return null;
+}
+
+function oneChildProblem(
+  child: unknown,
+  id: string,
+  wanted: Invocation | undefined,
+  parent: JsonObject,
+  machine: AnyStateMachine,
+  path: string,
+): FrameProblem | null {
+  const at = fieldPath(path, id);
+  const within = fieldPath(at, 'snapshot');
+  const src = wanted ? String(wanted.src) : spawnedSrc(machine, id);
+  if (src === null) return { path: at, expected: 'no such child', got: child };
+  return (
+    isChild(src)(child, at) ??
+    childProblem((child as JsonObject).snapshot, src, within) ??
+    inputProblem(child as JsonObject, wanted, parent, within) ??
+    (src === 'until' && !wanted ? deadlineProblem(child as JsonObject, parent, at) : null)
+  );
 }
 
 /** The logic of a child that no state invokes. */

@@ -68,33 +68,32 @@ function callsProblem(context: RunContext): ShapeProblem | null {
 
 function callProblem(
   context: RunContext,
-  { id, name, effect, maxRetries, result, ending }: ToolCall,
+  call: ToolCall,
   use: ToolUse | undefined,
   path: string,
 ): ShapeProblem | null {
-  const wrong = (field: string, expected: string, got: unknown): ShapeProblem => ({
-    path: `${path}.${field}`,
-    expected,
-    got,
-  });
-  if (id !== use?.id) return wrong('id', `that of its tool use (${describeGot(use?.id)})`, id);
-  if (name !== use.name)
-    return wrong('name', `that of its tool use (${describeGot(use.name)})`, name);
-  if ((result === null) !== (ending === null)) {
-    return wrong('ending', result === null ? 'null, as it is open' : 'how it ended', ending);
+  const policy = toolNamed(context, call.name);
+  const most = call.effect === 'once' ? 0 : policy?.maxRetries;
+  const isOpen = call.result === null;
+  const known: readonly (readonly [field: string, got: unknown, expected: unknown])[] = [
+    ['id', call.id, use?.id],
+    ['name', call.name, use?.name],
+    ...(isOpen
+      ? [
+          ['ending', call.ending, null] as const,
+          ['effect', call.effect, policy?.effect] as const,
+          ['maxRetries', call.maxRetries, most] as const,
+        ]
+      : [['result.tool_use_id', call.result.tool_use_id, call.id] as const]),
+  ];
+  const [differs] = known.filter(([, got, expected]) => got !== expected);
+  if (differs) {
+    const [field, got, expected] = differs;
+    const fits = `what fits its tool use (${describeGot(expected)})`;
+    return { path: `${path}.${field}`, expected: fits, got };
   }
-  if (result !== null) {
-    const { tool_use_id: answered } = result;
-    return answered === id
-      ? null
-      : wrong('result.tool_use_id', `its id (${describeGot(id)})`, answered);
-  }
-  const policy = toolNamed(context, name);
-  if (effect !== policy?.effect) {
-    return wrong('effect', `that of its tool (${policy?.effect ?? 'there is none'})`, effect);
-  }
-  const most = effect === 'once' ? 0 : policy.maxRetries;
-  return maxRetries === most ? null : wrong('maxRetries', `that of its tool (${most})`, maxRetries);
+  if (isOpen || call.ending !== null) return null;
+  return { path: `${path}.ending`, expected: 'how it ended, as it has a result', got: null };
 }
 
 /** Each open call has its child, which knows the same of it; nothing else has one. */

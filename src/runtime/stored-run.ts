@@ -5,7 +5,7 @@ import { namedLimits } from '../core/budget.ts';
 import { expand } from '../core/checkpoint.ts';
 import { partsProblem } from '../core/checkpoint-shape.ts';
 import { partProblem } from '../core/context-shape.ts';
-import { invalidInput, PawlError } from '../core/errors.ts';
+import { describeGot, invalidInput, PawlError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { RunContext, RunInput, RunSettings } from '../core/run-context.ts';
@@ -89,7 +89,11 @@ export function checkStored(saved: SavedRun, chain: Upgrades = upgrades) {
   const checked = checkSnapshot(snapshotOf(saved, chain), chain);
   if (checked.runId === saved.runId) return checked;
   const { runId } = checked;
-  throw unreadable({ path: 'context.settings.runId', expected: saved.runId, got: runId });
+  throw unreadable({
+    path: 'context.settings.runId',
+    expected: describeGot(saved.runId),
+    got: runId,
+  });
 }
 
 /** A turn as a fork of this version can begin with it. @throws PawlError `snapshot_incompatible` */

@@ -84,8 +84,6 @@ function fill(driver: Driver, path: string): void {
       const salt = randomBytes(8).toString('hex');
       connection.run('INSERT INTO store VALUES (?, ?, 0)', salt, checksum(salt, 'store'));
     });
-    // Not left to the first user: who dies in that change leaves a file that no reader can open.
-    connection.get('PRAGMA journal_mode = WAL');
   } finally {
     connection.close();
   }

@@ -62,6 +62,15 @@ describe('a snapshot', () => {
     ]);
   });
 
+  it('of an actor that broke is no run to go on with', async () => {
+    const snapshot = changed(snapshotNamed('execute-tools.run'), ['status'], 'error');
+    const world = newWorld();
+    await expect(playOf('approval', world).agent.resume(snapshot)).rejects.toMatchObject({
+      code: 'snapshot_incompatible',
+    });
+    expect(world).toEqual(newWorld());
+  });
+
   it('holds no end of an effect that nobody could check', () => {
     const effectsIn = (node: AnyStateNode): readonly string[] => [
       ...node.invoke.map(({ src }) => String(src)),

@@ -80,6 +80,11 @@ describe('createAgent refuses', () => {
       ['a window of nothing', 'model.contextWindow', { ...model, contextWindow: 0 }],
       ['a price that is a number', 'model.price', { ...model, price: 3 }],
       ['a price without an output', 'model.price.output', { ...model, price: { input: 1 } }],
+      [
+        'a price that sums of costs could not be exact with',
+        'model.price.output',
+        { ...model, price: { input: 1, output: 1e9 } },
+      ],
       ['a negative price', 'model.price.input', { ...model, price: { input: -1, output: 1 } }],
       [
         'a price that is no number',
