@@ -6,9 +6,6 @@ const file = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 // A path here makes Vitest write its results there as JSON, besides showing them.
 const reportPath = process.env.PAWL_TEST_REPORT;
 
-// They kill processes by the dozen and take minutes: `npm run test:crash`.
-const crashTests = ['test/crash.test.ts', 'test/crash-workers.test.ts'];
-
 export default defineConfig({
   resolve: {
     // The package under its own name is its source, as in tsconfig.json.
@@ -20,7 +17,6 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: process.env.PAWL_CRASH === undefined ? crashTests : [],
     testTimeout: 20_000,
     reporters: reportPath ? ['default', ['json', { outputFile: reportPath }]] : ['default'],
   },

@@ -19,6 +19,12 @@ export interface DoubleKill {
   readonly ends: readonly (Point | number)[];
 }
 
+/** Dies in each model call: what these may have cost uses the budget up, so that the loop comes to an end. */
+export const crashLoop: DoubleKill = {
+  budget: 'tight',
+  ends: [3, 1, 1].map((time) => ({ boundary: 'model begun', time })),
+};
+
 /** A life that goes on with a run passes some boundaries that the first one does not. */
 const resuming: readonly Point[] = ['list', 'posted', 'lease', 'load', 'save'].flatMap((name) =>
   [1, 2].flatMap((time) => [
@@ -27,12 +33,15 @@ const resuming: readonly Point[] = ['list', 'posted', 'lease', 'load', 'save'].f
   ]),
 );
 
+/** About as long as a life takes that nothing disturbs. */
+const lifeMs = 800;
+
 /** Two or three kills of one run, at random. Half of the runs have a budget that lost calls use up. */
 export function randomDouble(random: () => number, points: readonly Point[]): DoubleKill {
   const pick = (from: readonly Point[]): Point | number =>
     from[Math.floor(random() * from.length)] ?? 0;
   const end = (from: readonly Point[]): Point | number =>
-    random() < 0.5 ? pick(from) : Math.round(300 + random() * 1_200);
+    random() < 0.5 ? pick(from) : Math.round(random() * lifeMs);
   const more = random() < 0.5 ? [end(points)] : [];
   const budget = random() < 0.5 ? 'wide' : 'tight';
   return { budget, ends: [end(points), end([...resuming, ...points]), ...more] };

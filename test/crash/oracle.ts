@@ -65,6 +65,8 @@ const repliesIn = (stored: Stored | null): number =>
 function modelProblems(notes: readonly Note[], stored: Stored): string[] {
   const last = notes.findLast(({ what }) => what.startsWith('model '));
   if (last?.what !== 'model begun' || repliesIn(stored) > last.reply) return [];
+  // One that was lost is not asked for again when its reservation was the last of the budget.
+  if (contextIn(stored)?.status === 'exhausted') return [];
   const child = childrenOf(stored.snapshot).find(({ src }) => src === 'modelCall');
   if (child?.snapshot.value === 'attempt') return [];
   return [`the model was asked for reply ${last.reply}, and the store does not know it`];
@@ -81,7 +83,9 @@ function callProblems(notes: readonly Note[], stored: Stored): string[] {
     const child = children.find(({ id }) => id === `tool.${callId}`);
     const stage = isJsonObject(child?.snapshot.context) ? child.snapshot.context.attempt : 0;
     if (typeof stage === 'number' && stage > attempt) return [];
-    const isKnown = ['run', 'interrupted', 'settled'].includes(String(child?.snapshot.value));
+    const isKnown = ['run', 'probe', 'interrupted', 'settled'].includes(
+      String(child?.snapshot.value),
+    );
     if (isKnown && stage === attempt) return [];
     return [`${callId} began attempt ${attempt}, and the store does not know it`];
   });
@@ -110,7 +114,7 @@ export function problemsAtEnd(
 ): readonly string[] {
   const end = notesOf(notes, 'ended').at(-1);
   if (!end || !stored) return ['the run did not end'];
-  const mayExhaust = budget === 'tight' && end.status === 'exhausted';
+  const mayExhaust = budgets[budget].mayExhaust && end.status === 'exhausted';
   const asked = notesOf(notes, 'asked again').map(({ callId }) => `${callId} was asked for again`);
   return [
     ...(end.status === 'completed' || mayExhaust
@@ -172,7 +176,7 @@ function budgetProblems(
 ): string[] {
   const micros = [...notesOf(notes, 'model billed'), ...notesOf(notes, 'tool acted')];
   const billed = micros.reduce((sum, note) => sum + note.micros, 0);
-  const most = Math.round(budgets[budget] * 1e6);
+  const most = Math.round(budgets[budget].maxCostUsd * 1e6);
   return [
     ...(end.costMicros >= billed
       ? []

@@ -24,13 +24,18 @@ async function answer(event: RunEvent, run: Run, store: Store, world: World): Pr
     else if (callId.startsWith('send')) await approveFromElsewhere(callId, run, store, world);
     else await approve(callId, run, world);
   } catch (error) {
-    // The run went on, or could not be saved any more; its end tells which.
-    if (
-      !PawlError.is(error) ||
-      !['not_awaiting', 'run_finished', 'store_failed'].includes(error.code)
-    )
-      throw error;
+    // The run went on, or could not go on any more; its end tells which.
+    if (!PawlError.is(error) || !harmless.includes(error.code)) throw error;
+    if (error.code === 'store_failed') await leave(run, error, world);
   }
+}
+
+const harmless = ['not_awaiting', 'run_finished', 'stale_snapshot', 'run_locked', 'store_failed'];
+
+/** Nobody can say anything to the run while its store is in trouble. It waits, and is gone on with later. */
+async function leave(run: Run, { code, message }: PawlError, world: World): Promise<void> {
+  world.note({ what: 'trouble', code, message });
+  await run.suspend().catch(() => {});
 }
 
 async function approve(callId: string, run: Run, world: World): Promise<void> {
@@ -46,14 +51,25 @@ async function approveFromElsewhere(
   store: Store,
   world: World,
 ): Promise<void> {
-  const remote = remoteRun(store, runId);
+  const remote = remoteRun(heardUntilLate(store, world), runId);
   if (!(await untilStored(callId, run, store))) return;
-  if (!(await isSteered(run, store))) await remote.steer(steering);
-  world.note({ what: 'steered' });
+  if (!(await isSteered(run, store))) {
+    await remote.steer(steering);
+    world.note({ what: 'steered' });
+  }
   if (isNoted(world, 'posted approval', callId)) return;
   await remote.approve(callId);
   world.note({ what: 'posted approval', callId });
 }
+
+/** People elsewhere speak to whoever has the run, which is not this process any more once it has been away for long. */
+const heardUntilLate = (store: Store, world: World): Store => ({
+  ...store,
+  async post(id, event) {
+    if (world.isLate()) throw new PawlError('run_locked', `Run "${id}" is in other hands.`);
+    await store.post(id, event);
+  },
+});
 
 /** Whoever is elsewhere knows of the question only by the store. False: the run was stopped before it got there. */
 async function untilStored(callId: string, run: Run, store: Store): Promise<boolean> {
@@ -72,10 +88,10 @@ async function isSteered(run: Run, store: Store): Promise<boolean> {
   return left.includes(steering) || JSON.stringify(steered).includes(steering);
 }
 
-/** What the call did is known to the world; what did not happen may happen now. */
+/** What the call did is known to the world; what did not happen may happen now, unless it may be under way. */
 async function settle(callId: string, run: Run, world: World): Promise<void> {
   if (isNoted(world, 'settled', callId)) world.note({ what: 'asked again', callId });
-  if (isNoted(world, 'tool acted', callId)) {
+  if (world.hasOthers || isNoted(world, 'tool acted', callId)) {
     await run.settle(callId, { content: outputOf(callId) });
     world.note({ what: 'settled', callId });
   } else {

@@ -13,7 +13,11 @@ export const runId = 'crashed-run';
 export const steering = 'And be quick.';
 const finalText = 'All is done.';
 /** What the model and the tools charge in a run that nothing disturbs is a small part of the first. */
-export const budgets = { wide: 0.2, tight: 0.025 } as const;
+export const budgets = {
+  wide: { maxCostUsd: 0.2, mayExhaust: false },
+  /** Lost calls, which count as spent, use it up. */
+  tight: { maxCostUsd: 0.013, mayExhaust: true },
+} as const;
 export type BudgetName = keyof typeof budgets;
 export const maxTurns = 40;
 
@@ -140,7 +144,7 @@ export function crashAgent(store: Store, world: World, budget: BudgetName): Agen
       watchedTool(world, 'nap', 'read', neverSettle, { timeoutMs: 60 }),
     ],
     permissions: { allow: ['keep', 'push', 'flaky'], ask: ['mail', 'send'] },
-    budget: { maxTurns, maxCostUsd: budgets[budget] },
+    budget: { maxTurns, maxCostUsd: budgets[budget].maxCostUsd },
     retry: { baseMs: 1, maxMs: 1 },
     store,
   });

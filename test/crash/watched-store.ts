@@ -18,7 +18,7 @@ export function watchedStore(store: Store, world: World): Store {
     };
   return {
     ...store,
-    save: around('save', store.save, (refused, steps) => {
+    save: around('save', tellRefusal(store.save, world), (refused, steps) => {
       for (const { runId, follows } of steps) {
         if (refused.some((entry) => entry.runId === runId)) continue;
         world.note({ what: 'saved', version: follows + 1 });
@@ -33,3 +33,14 @@ export function watchedStore(store: Store, world: World): Store {
     close: around('close', store.close),
   };
 }
+
+const tellRefusal =
+  (save: Store['save'], world: World): Store['save'] =>
+  async (steps) => {
+    try {
+      return await save(steps);
+    } catch (error) {
+      world.note({ what: 'refused' });
+      throw error;
+    }
+  };

@@ -5,7 +5,7 @@ export type Note =
   | { readonly what: 'life' }
   /** The store has said that this save is durable. */
   | { readonly what: 'saved'; readonly version: number }
-  /** A save was refused on purpose. */
+  /** The store has said that a save was not kept. */
   | { readonly what: 'refused' }
   /** The model is asked for the reply that follows so many others. */
   | { readonly what: 'model begun'; readonly reply: number }
@@ -35,8 +35,16 @@ export type Note =
       readonly costMicros: number;
       readonly turns: number;
     }
+  /** The process was stopped here, and was let go on. */
+  | { readonly what: 'asleep' }
+  | { readonly what: 'awake' }
+  /** The store could not be used, and said so. */
+  | { readonly what: 'trouble'; readonly code: string; readonly message: string }
   /** How often each boundary was met in a life that ended by itself. */
   | { readonly what: 'boundaries'; readonly counts: { readonly [boundary: string]: number } };
+
+/** A note, and the life that made it. */
+export type Noted = Note & { readonly by: string };
 
 export interface World {
   note(note: Note): void;
@@ -44,6 +52,10 @@ export interface World {
   notes(): readonly Note[];
   /** A boundary is met: the process may die here. */
   meet(boundary: string): void;
+  /** Another process may be at work on the run still: what it began may happen yet. */
+  readonly hasOthers: boolean;
+  /** This process was away for long, and others may have taken its place. */
+  isLate(): boolean;
 }
 
 /** A boundary's n-th time, counted from 1. */
@@ -54,14 +66,20 @@ export interface Point {
 
 export const nameOf = ({ boundary, time }: Point): string => `${boundary} ${time}`;
 
-export const notesOf = <What extends Note['what']>(
-  notes: readonly Note[],
+export const notesOf = <Made extends Note, What extends Note['what']>(
+  notes: readonly Made[],
   what: What,
-): readonly Extract<Note, { readonly what: What }>[] =>
-  notes.filter((note): note is Extract<Note, { readonly what: What }> => note.what === what);
+): readonly Extract<Made, { readonly what: What }>[] =>
+  notes.filter((note): note is Extract<Made, { readonly what: What }> => note.what === what);
 
 /** A world in this process, for lives that end without dying. */
 export function memoryWorld(): World {
   const notes: Note[] = [];
-  return { note: (note) => void notes.push(note), notes: () => notes, meet: () => {} };
+  return {
+    note: (note) => void notes.push(note),
+    notes: () => notes,
+    meet: () => {},
+    hasOthers: false,
+    isLate: () => false,
+  };
 }

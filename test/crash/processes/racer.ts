@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { PawlError } from '../../../src/core/errors.ts';
 import { remoteRun } from '../../../src/runtime/remote-run.ts';
 import { sqliteStore } from '../../../src/stores/sqlite.ts';
+import { eachOf } from '../each-of.ts';
 import { raceAgent } from '../race-agent.ts';
 import { appendRaceNote } from '../race-notes.ts';
 
@@ -48,7 +49,7 @@ function refused(runId: string, error: unknown): void {
 
 process.stdout.write('ready\n');
 await once(process.stdin, 'data');
-// Each run is approved from elsewhere too, by both, in an order of chance.
-await Promise.all(runIds.flatMap((runId) => [goFor(runId), approve(runId)]));
+// Each run is approved from elsewhere too, by both, in an order of chance. A few at once, as both shall get some.
+await eachOf(runIds, 4, (runId) => Promise.all([goFor(runId), approve(runId)]));
 await store.close();
 process.exit(0);
