@@ -90,6 +90,14 @@ async function onTerminal(args: readonly string[]) {
   return { printed: () => printed, ended, pid: Number(/pid=(\d+)/.exec(printed)?.[1]) };
 }
 
+/** A person is asked a moment before the question is durable. */
+async function savedAsWaiting(): Promise<void> {
+  let stdout = '';
+  while (stdout === '') {
+    ({ stdout } = await pawl(['runs', '--status', 'waiting'], { folder }));
+  }
+}
+
 const isTerminalThere = spawnSync('script', ['--version']).error === undefined;
 
 describe.skipIf(!isTerminalThere)('the exchange in the README', () => {
@@ -103,6 +111,7 @@ describe.skipIf(!isTerminalThere)('the exchange in the README', () => {
     );
     const [run, ...rest] = shown as [Shown, ...Shown[]];
     const first = await onTerminal(run.command.split(' '));
+    await savedAsWaiting();
     process.kill(first.pid, 'SIGKILL');
     await first.ended;
     expectShown({ ...run, lines: run.lines.slice(0, -1) }, first.printed());

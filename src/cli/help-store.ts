@@ -30,7 +30,7 @@ The guards are the machine's own (pawl diagram shows them all), asked again abou
 
 Examples:
   pawl why 3f2a91c0
-  pawl why 3f2a91c0 --at 2           the budget check before turn 2
+  pawl why 3f2a91c0 --at 4           all questions of step 4, as pawl show numbers them
 `;
 
 export const replayHelp = `${runNote}

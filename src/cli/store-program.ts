@@ -60,7 +60,7 @@ function addLooks(program: Command, commands: StoreCommands, onCode: OnCode): vo
     .addHelpText('after', help.showHelp)
     .action(async (run: string, options: ShowOptions) => onCode(await commands.show(run, options)));
   withLookOptions(program.command('why <run>'))
-    .addOption(atOption('turn', 'what was asked when this turn began'))
+    .addOption(atOption('step', 'what was asked in this step'))
     .description('Show which questions the machine asks, with what numbers, and the answers.')
     .addHelpText('after', help.whyHelp)
     .action(async (run: string, options: WhyOptions) => onCode(await commands.why(run, options)));

@@ -1,22 +1,23 @@
-import { invalidInput, PawlError } from '../core/errors.ts';
+import { PawlError } from '../core/errors.ts';
 import { checkTurn } from '../runtime/stored-run.ts';
 import type { Store } from '../stores/store.ts';
 import { exitCodes } from './exit-code.ts';
 import { jsonLine } from './json-line.ts';
 import { type KnownRun, readRun } from './known-run.ts';
 import type { Paint } from './paint.ts';
-import { shortId } from './run-id.ts';
+import { findRunId, shortId } from './run-id.ts';
 import { exitLine } from './screen.ts';
 import { showLine, showProse } from './show-text.ts';
 import { type StorePlace, withStore } from './store-file.ts';
 import { type Column, tableLines } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { causeOf } from './timeline.ts';
-import { type Awaited, type Decision, type Explanation, explain, explainTurn } from './why.ts';
+import { type Awaited, type Decision, type Explanation, explain } from './why.ts';
+import { explainStep, type HeardDecisions } from './why-step.ts';
 
 export interface WhyOptions {
   readonly store: string;
-  /** A turn: what was asked when it began. */
+  /** A step: what was asked in it. */
   readonly at?: number;
   readonly json?: true;
 }
@@ -35,44 +36,77 @@ export async function whyCommand(
   terminal: Terminal,
   place: StorePlace,
 ): Promise<number> {
-  const told = await withStore(place, (store) => explanationOf(store, text, at));
-  const { run, explanation } = told;
+  const { runId, data, lines } = await withStore(place, (store) =>
+    at === undefined ? whyNow(store, text) : whyThen(store, text, at),
+  );
   if (json) {
-    const { state, turn } = run.saved.head;
-    const asked = at === undefined ? { state, turn } : { turn: at };
-    terminal.write(jsonLine({ type: 'why', runId: run.runId, ...asked, ...explanation }));
-    const reason = `Run ${run.runId}.`;
+    terminal.write(jsonLine({ type: 'why', runId, ...data }));
+    const reason = `Run ${runId}.`;
     terminal.write(exitLine({ code: exitCodes.completed, reason, result: null, pending: [] }));
   } else {
-    terminal.write(`${whyLines(told, at ?? null, terminal.dataPaint).join('\n')}\n`);
+    terminal.write(`${lines(terminal.dataPaint).join('\n')}\n`);
   }
   return exitCodes.completed;
 }
 
-async function explanationOf(store: Store, text: string, at: number | undefined): Promise<Told> {
+interface Page {
+  readonly runId: string;
+  readonly data: object;
+  readonly lines: (paint: Paint) => readonly string[];
+}
+
+async function whyNow(store: Store, text: string): Promise<Page> {
   const run = await readRun(store, text);
   if (run.context === null) throw new PawlError('snapshot_incompatible', run.problem ?? '');
   const { state, turn } = run.saved.head;
   const steps = await store.steps(run.runId);
   const cause = steps.at(-1)?.cause ?? '';
-  const kept = await store.loadTurn(run.runId, Math.max(1, at ?? turn));
-  const begun = kept && checkTurn(kept);
-  if (at === undefined) return { run, cause, explanation: explain(state, run.context, begun) };
-  if (!begun) throw invalidInput('--at', `a turn that is kept (the run is at turn ${turn})`, at);
-  return { run, cause, explanation: { before: explainTurn(begun), now: [], awaited: [] } };
+  const kept = await store.loadTurn(run.runId, Math.max(1, turn));
+  const explanation = explain(state, run.context, kept && checkTurn(kept));
+  return {
+    runId: run.runId,
+    data: { state, turn, ...explanation },
+    lines: (paint) => nowLines({ run, explanation, cause }, paint),
+  };
+}
+
+async function whyThen(store: Store, text: string, step: number): Promise<Page> {
+  const runId = await findRunId(store, text);
+  const { record, start, heard } = await explainStep(store, runId, step);
+  const { state, turn } = record;
+  return {
+    runId,
+    data: { step, state, turn, start, heard },
+    lines: (paint) => [
+      `  ${paint('bold', showLine(shortId(runId)))} ${paint('dim', '·')} step ${step} · turn ${turn} · ${showLine(state)}`,
+      ...(start ? decisionLines(start, paint) : []),
+      ...heardLines(heard, paint),
+    ],
+  };
+}
+
+/** Events that nothing was asked about, and that led nowhere, are lines without gaps between them. */
+function heardLines(heard: readonly HeardDecisions[], paint: Paint): readonly string[] {
+  const blocks = heard.map(({ event, callId, decisions }) => {
+    const told = decisions.filter(({ asked, target }) => asked.length > 0 || target !== null);
+    const about = callId === null ? '' : ` ${showLine(callId)}`;
+    return [
+      `  ${paint('accent', '●')} ${causeOf(event)}${about}`,
+      ...told.flatMap((decision) => decisionLines(decision, paint).slice(1)),
+    ];
+  });
+  return blocks.flatMap((block, index) => {
+    const isInRow = block.length === 1 && blocks[index - 1]?.length === 1;
+    return isInRow ? block : ['', ...block];
+  });
 }
 
 /** The whole page. */
-function whyLines(
-  { run, explanation, cause }: Told,
-  at: number | null,
-  paint: Paint,
-): readonly string[] {
+function nowLines({ run, explanation, cause }: Told, paint: Paint): readonly string[] {
   const { before, now, awaited } = explanation;
   const { state, turn } = run.saved.head;
-  const where = at === null ? `turn ${turn} · ${showLine(state)}` : `when turn ${at} began`;
   return [
-    `  ${paint('bold', showLine(shortId(run.runId)))} ${paint('dim', '·')} ${where}`,
+    `  ${paint('bold', showLine(shortId(run.runId)))} ${paint('dim', '·')} turn ${turn} · ${showLine(state)}`,
     ...(before ? decisionLines(before, paint) : eventLines(run, cause, paint)),
     ...now.flatMap((decision) => decisionLines(decision, paint)),
     ...awaitedLines(awaited, paint),

@@ -2,6 +2,7 @@
  * Why a run is where it is: the questions its machine asks, with the numbers they look at and their answers. Asked of the
  * machine's own guards, about the context as it was stored.
  */
+import type { AnyEventObject } from 'xstate';
 import { agentLoop } from '../../machines/agent-loop.ts';
 import { release } from '../core/ledger.ts';
 import { type RunContext, startContext } from '../core/run-context.ts';
@@ -42,7 +43,7 @@ export interface Explanation {
 const states: readonly ChartState[] = allStates(chartOf(agentLoop).root);
 
 /** Names of states without the one that all but the last are in. */
-const shortName = (path: string): string => path.replace(/^active\./, '');
+export const shortName = (path: string): string => path.replace(/^active\./, '');
 
 const stateNamed = (name: string): ChartState | undefined =>
   states.find(({ path }) => path === name) ?? states.find(({ path }) => path === `active.${name}`);
@@ -53,12 +54,15 @@ const alwaysOf = ({ edges }: ChartState): readonly ChartEdge[] =>
 /** A state that is left at once, by the answers to its questions alone. */
 const isDecision = (state: ChartState): boolean => alwaysOf(state).at(-1)?.guard === null;
 
-function ask(guard: string, context: RunContext): boolean {
+/** The answer of the machine's guard. Those of events look at the event, the others don't. */
+export function ask(guard: string, context: RunContext, event: AnyEventObject = noEvent): boolean {
   const guards: Readonly<Record<string, unknown>> = agentLoop.implementations.guards;
   const answer = guards[guard];
   if (typeof answer !== 'function') throw new Error(`The machine has no guard "${guard}".`);
-  return answer({ context, event: { type: '' } }, undefined) === true;
+  return answer({ context, event }, undefined) === true;
 }
+
+const noEvent: AnyEventObject = { type: '' };
 
 function decide(state: ChartState, context: RunContext): Decision {
   const asked: Asked[] = [];
@@ -86,12 +90,20 @@ export function explainTurn({ settings, messages, context }: SavedTurn): Decisio
 export function explain(name: string, context: RunContext, turn: SavedTurn | null): Explanation {
   const state = stateNamed(name);
   if (!state) return { before: null, now: [], awaited: [] };
-  const line = [state, ...ancestorsOf(state)];
+  const line = lineOf(state);
   return {
     before: name === 'callModel' && turn ? explainTurn(turn) : decisionBefore(state, context),
     now: line.filter((each) => alwaysOf(each).length > 0).map((each) => decide(each, context)),
     awaited: state.type === 'final' ? [] : line.flatMap(awaitedIn),
   };
+}
+
+const lineOf = (state: ChartState): readonly ChartState[] => [state, ...ancestorsOf(state)];
+
+/** The state of that name and all those around it, the innermost first. */
+export function stateLine(name: string): readonly ChartState[] {
+  const state = stateNamed(name);
+  return [...(state ? lineOf(state) : []), ...states.filter(({ path }) => path === '')];
 }
 
 const ancestorsOf = ({ path }: ChartState): readonly ChartState[] =>

@@ -9,13 +9,15 @@ import {
 import { agentLoop } from '../../machines/agent-loop.ts';
 import type { RunContext, RunInput } from '../core/run-context.ts';
 
-type Snapshot = SnapshotFrom<typeof agentLoop>;
+export type Snapshot = SnapshotFrom<typeof agentLoop>;
 
 export interface InertRun {
   readonly first: Snapshot;
   after(snapshot: Snapshot, event: AnyEventObject): Snapshot;
   /** A state that waits for events, without its children. */
   at(value: { readonly active: 'awaitBudget' | 'callModel' }, context: RunContext): Snapshot;
+  /** Sees each state that an event leads through, the last one too. */
+  watch(look: (passed: Snapshot) => void): void;
 }
 
 export function inertRun(input: RunInput): InertRun {
@@ -38,5 +40,11 @@ export function inertRun(input: RunInput): InertRun {
     first: agentLoop.getInitialSnapshot(scope as never, input),
     after: (snapshot, event) => agentLoop.transition(snapshot, event as never, scope as never),
     at: (value, context) => agentLoop.resolveState({ value, context }) as Snapshot,
+    watch(look) {
+      parent.system.inspect((event) => {
+        if (event.type !== '@xstate.microstep' || event.actorRef !== self) return;
+        look(event.snapshot as Snapshot);
+      });
+    },
   };
 }

@@ -3,17 +3,13 @@
  * of the transcript. Nothing is carried out, nobody is asked.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { invalidInput } from '../core/errors.ts';
-import { heardEvent, type JournalEntry, reopened } from '../core/journal.ts';
+import type { JournalEntry } from '../core/journal.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
 import { add } from '../core/ledger.ts';
-import { beforeModelCall, beginModelCall } from '../core/model-steps.ts';
-import type { RunContext } from '../core/run-context.ts';
-import type { RunSnapshot, SavedRun, SavedTurn, StepRecord, Store } from '../stores/store.ts';
-import { checkRunId } from './checks.ts';
-import { inertRun } from './inert-run.ts';
+import type { StepRecord, Store } from '../stores/store.ts';
+import type { Snapshot } from './inert-run.ts';
+import { openRerun } from './rerun.ts';
 import { stateName } from './run-watch.ts';
-import { checkStored, checkTurn, reopenedContext, unknownRun } from './stored-run.ts';
 
 /** Where a replay first comes to something else than the store has. */
 export interface ReplayDifference {
@@ -44,69 +40,26 @@ export interface Replay {
  * @throws PawlError `unknown_run`; `invalid_input` for a run without a turn to begin with; `snapshot_incompatible`
  */
 export async function replayRun(store: Store, runId: string): Promise<Replay> {
-  checkRunId(runId);
-  const saved = await store.load(runId);
-  if (!saved) throw unknownRun(runId);
-  const { snapshot } = checkStored(saved);
-  const start = await firstTurn(store, saved);
-  const steps = await store.steps(runId);
-  const first = steps.findIndex(({ turn }) => turn >= start.turn);
-  return played(saved, snapshot, start, first === -1 ? [] : steps.slice(first));
-}
-
-/** Of the newest transcript: an earlier one said the same in other words. */
-async function firstTurn(store: Store, saved: SavedRun): Promise<SavedTurn> {
-  for (let turn = 1; turn <= saved.head.turn; turn += 1) {
-    const kept = await store.loadTurn(saved.runId, turn);
-    if (kept?.generation === saved.generation) return checkTurn(kept);
-  }
-  throw invalidInput('run', 'a run with a turn that is kept', saved.runId);
-}
-
-function played(
-  saved: SavedRun,
-  { context }: RunSnapshot,
-  start: SavedTurn,
-  steps: readonly StepRecord[],
-): Replay {
-  const { settings, messages, generation } = start;
-  const carried = { ...(start.context as unknown as RunContext), generation };
-  const { limits } = carried.ledger;
-  const run = inertRun({ settings, limits, messages, carried });
+  const rerun = await openRerun(store, runId);
+  const { saved, start, steps, context } = rerun;
+  const turns = saved.head.turn - start.turn + 1;
+  const told = { runId, fromTurn: start.turn, turns };
   const counts = { events: 0, replies: 0, results: 0 };
-  let now = begun(run, start);
-  let difference: ReplayDifference | null = null;
+  let now = rerun.first;
   for (const step of steps) {
-    for (const entry of step.events.filter(({ turn }) => turn >= start.turn)) {
+    for (const entry of rerun.entriesOf(step)) {
       count(counts, entry);
-      now =
-        entry.event.type === reopened
-          ? run.at({ active: 'awaitBudget' }, reopenedContext(now.context))
-          : run.after(now, heardEvent(entry, saved));
+      now = rerun.after(now, entry);
     }
-    difference = differenceIn('', recordOf(step), recordNow(now));
-    if (difference) return done({ ...difference, saveVersion: step.saveVersion });
+    const found = differenceIn('', recordOf(step), recordNow(now));
+    const { saveVersion } = step;
+    if (found) return { ...told, ...counts, difference: { ...found, saveVersion } };
   }
   // What the last reply left behind is of a turn before the first one here.
-  const { answer, stopReason, rawStopReason, cutCalls } = context as unknown as RunContext;
+  const { answer, stopReason, rawStopReason, cutCalls } = context;
   const earlier = counts.replies === 0 && { answer, stopReason, rawStopReason, cutCalls };
-  return done(differenceIn('context', asJson(context), asJson({ ...now.context, ...earlier })));
-
-  function done(found: ReplayDifference | null): Replay {
-    const turns = saved.head.turn - start.turn + 1;
-    return { runId: saved.runId, fromTurn: start.turn, turns, ...counts, difference: found };
-  }
-}
-
-/**
- * The run with its first turn under way. What the budget check said is not asked again: it saw the transcript without
- * what was steered, which the turn's beginning has.
- */
-function begun({ first, at }: ReturnType<typeof inertRun>, { turn }: SavedTurn): typeof first {
-  const { context, value } = first;
-  if (stateName(value) === 'wrapUp') return first;
-  const before = context.turn < turn ? context : beforeModelCall(context, 'turn');
-  return at({ active: 'callModel' }, { ...before, ...beginModelCall(before, 'turn') });
+  const last = asJson({ ...now.context, ...earlier });
+  return { ...told, ...counts, difference: differenceIn('context', asJson(context), last) };
 }
 
 function count(counts: { events: number; replies: number; results: number }, entry: JournalEntry) {
@@ -118,7 +71,7 @@ function count(counts: { events: number; replies: number; results: number }, ent
 
 const recordOf = ({ state, turn, spend }: StepRecord): Json => asJson({ state, turn, spend });
 
-function recordNow({ value, context }: ReturnType<typeof inertRun>['first']): Json {
+function recordNow({ value, context }: Snapshot): Json {
   const { ledger, turn } = context;
   const { inputTokens, outputTokens, costMicros } = add(ledger.spent, ledger.uncertain);
   const spend = { inputTokens, outputTokens, costMicros, activeMs: ledger.activeMs };

@@ -105,7 +105,7 @@ describe.concurrent('a run that waits for a person', () => {
     expect(why.stdout).toMatch(/wantsTools +yes +2 calls\n +→ executeTools/);
     const replay = await here(['replay', id]);
     expect(replay.stdout).toMatch(
-      /played again from turn 1: 1 turn, \d+ events, 1 model reply and 1 tool result from the store\n +✓ Every step/,
+      /played again from turn 1: 1 turn, \d+ events, 1 model reply and 0 tool results from the store\n +✓ Every step/,
     );
     expect(replay.code).toBe(0);
   });
@@ -134,8 +134,8 @@ describe.concurrent('a run that waits for a person', () => {
     const { here, newestRun } = await newPlace();
     expect((await here(['run'])).code).toBe(0);
     const { id } = await newestRun();
-    const after = await here(['why', id, '--at', '2']);
-    expect(after.stdout).toMatch(/isOverBudget +no +turns 1 of 50/);
+    const after = await here(['why', id, '--at', '1']);
+    expect(after.stdout).toMatch(/isOverBudget +no +turns 0 of 50/);
     const fork = await here(['fork', id, '--at', '2', '--json']);
     expect(lastLine(fork)).toMatchObject({ code: 0, result: { status: 'completed' } });
     expect(await newestRun()).toMatchObject({ forkOf: { turn: 2 }, status: 'completed' });
