@@ -1,11 +1,11 @@
 /** The corpus of agent-loop failures, played against the public API. By hand: `npm run conformance`. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { removeBundle } from './conformance/bundle.ts';
 import { floorProblems } from './conformance/floors.ts';
 import { loadFolder } from './conformance/load-case.ts';
 import type { Verdict } from './conformance/play.ts';
 import { playFolder, playsOf } from './conformance/play-all.ts';
+import { programs } from './conformance/programs.ts';
 
 const folder = loadFolder(fileURLToPath(new URL('corpus', import.meta.url)));
 const plays = [
@@ -21,7 +21,7 @@ describe('the corpus', () => {
       verdicts.set(`${verdict.id} ${verdict.mode}`, verdict);
     }
   }, 120_000);
-  afterAll(removeBundle);
+  afterAll(programs.remove);
 
   it.for(plays)('is met: %s', (play, { skip }) => {
     const verdict = verdicts.get(play);

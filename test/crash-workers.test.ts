@@ -1,12 +1,12 @@
 /** Several processes that want the same runs. */
 import { afterAll, expect, it } from 'vitest';
-import { removePrograms } from './crash/bundle.ts';
 import { eachOf } from './crash/each-of.ts';
 import { liveUndisturbed } from './crash/play.ts';
+import { programs } from './crash/programs.ts';
 import { contestedRace } from './crash/race.ts';
 import { playTakeover, takeovers } from './crash/zombies.ts';
 
-afterAll(removePrograms);
+afterAll(programs.remove);
 
 it('of two processes that resume and approve 40 runs at once, one carries out each call, and the other does nothing', async () => {
   const { problems, won, lost } = await contestedRace(40);

@@ -1,7 +1,7 @@
 /** A run whose process is killed with SIGKILL, at each kind of moment, and which another process goes on with. */
 import { afterAll, expect, it } from 'vitest';
-import { removePrograms } from './crash/bundle.ts';
 import { closeTrial, killAtEach, liveUndisturbed } from './crash/play.ts';
+import { programs } from './crash/programs.ts';
 import type { Point } from './crash/world.ts';
 
 /** Of each boundary the first point, the last one, and some between. `npm run crash` takes all. */
@@ -22,7 +22,7 @@ const boundaries = [
   ...['tool before', 'tool begun', 'tool acted', 'tool failed', 'tool end'],
 ];
 
-afterAll(removePrograms);
+afterAll(programs.remove);
 
 it('a run that is killed at any moment ends as the undisturbed one, with nothing lost and nothing done twice', async () => {
   const { messages, points } = await liveUndisturbed();

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { pawl } from './cli/spawn-cli.ts';
+import { cliScript, pawl } from './cli/spawn-cli.ts';
 
 const project = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'pawl-exchange-'));
@@ -63,8 +63,7 @@ const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** The command on a terminal. Resolves once it asks; what it prints is kept. */
 async function onTerminal(args: readonly string[]) {
-  const main = join(project, 'src/cli/main.ts');
-  const words = [process.execPath, '--import', import.meta.resolve('tsx'), main, ...args];
+  const words = [process.execPath, await cliScript(), ...args];
   const line = `echo "pid=$$"; exec ${words.map(quoted).join(' ')}`;
   const child = spawn('script', ['-qfec', `sh -c ${quoted(line)}`, '/dev/null'], {
     cwd: folder,
@@ -73,7 +72,6 @@ async function onTerminal(args: readonly string[]) {
       HOME: folder,
       TERM: 'xterm',
       NO_COLOR: '1',
-      TSX_TSCONFIG_PATH: `${project}/tsconfig.json`,
     },
     stdio: ['pipe', 'pipe', 'ignore'],
   });

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import { createRequire } from 'node:module';
 import { CommanderError } from 'commander';
 import { PawlError } from '../core/errors.ts';
 import { describeThrown } from '../core/stringify.ts';
+import { pawlVersion } from '../core/version.ts';
 import { exitCodeOfError, exitCodes } from './exit-code.ts';
 import { createInterrupts } from './interrupts.ts';
 import type { Surroundings } from './play.ts';
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
 
   let code: number = exitCodes.failed;
   const program = createProgram({
-    version: ownVersion(),
+    version: pawlVersion,
     commands: commandsIn({ terminal, interrupts }),
     onCode: (result) => {
       code = result;
@@ -56,14 +56,6 @@ async function main(): Promise<void> {
   await terminal.flush();
   // A tool that listens to no signal, or left a timer behind, must not keep the process.
   process.exit(code);
-}
-
-/** By the package's own name: the same file from the sources and from the build, whatever the current folder. */
-function ownVersion(): string {
-  const manifest: { readonly version: string } = createRequire(import.meta.url)(
-    'pawl/package.json',
-  );
-  return manifest.version;
 }
 
 /** Says what went wrong, in one sentence and without a stack trace. */

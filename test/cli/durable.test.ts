@@ -5,17 +5,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ScriptedRequest } from '../../src/testing/script.ts';
 import { type ScriptedServer, startScriptedServer } from '../../src/testing/scripted-server.ts';
-import { type CliEnd, type CliOptions, parseLines, pawl } from './spawn-cli.ts';
+import { type CliEnd, type CliOptions, defineToolUrl, parseLines, pawl } from './spawn-cli.ts';
 
 // Each test starts processes, which takes its time on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
-const defineToolUrl = new URL('../../src/tools/define-tool.ts', import.meta.url).href;
-
 /** Each body notes that it began, and goes on once there is a file `go`. */
 const toolsSource = `
 import { appendFileSync, existsSync } from 'node:fs';
-import { defineTool } from ${JSON.stringify(defineToolUrl)};
+import { defineTool } from ${JSON.stringify(await defineToolUrl())};
 const tool = (name, effect) => defineTool({
   name, effect, description: 'Does something.', input: { type: 'object' },
   run: async (_input, { signal }) => {

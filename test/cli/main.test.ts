@@ -8,10 +8,9 @@ import { chartOf } from '../../src/diagrams/chart.ts';
 import { toMermaid } from '../../src/diagrams/mermaid.ts';
 import type { Script } from '../../src/testing/script.ts';
 import { startScriptedServer } from '../../src/testing/scripted-server.ts';
-import { type CliOptions, parseLines, pawl } from './spawn-cli.ts';
+import { type CliOptions, defineToolUrl, parseLines, pawl } from './spawn-cli.ts';
 
 const quotient = String(699_678 / 13);
-const defineToolUrl = new URL('../../src/tools/define-tool.ts', import.meta.url).href;
 let folder: string;
 
 // Each test starts processes, which takes its time on a busy machine.
@@ -20,7 +19,7 @@ vi.setConfig({ testTimeout: 60_000 });
 const toolsSource = `
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defineTool } from ${JSON.stringify(defineToolUrl)};
+import { defineTool } from ${JSON.stringify(await defineToolUrl())};
 export default [
   defineTool({
     name: 'send_mail', description: 'Sends a mail.', effect: 'once',

@@ -2,10 +2,23 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { pathToFileURL } from 'node:url';
+import { afterAll } from 'vitest';
+import { programsFrom } from '../programs.ts';
 
-const project = fileURLToPath(new URL('../..', import.meta.url));
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const programs = programsFrom({
+  pawl: 'src/cli/main.ts',
+  'define-tool': 'src/tools/define-tool.ts',
+});
+
+/** The command as one script. */
+export const cliScript = (): Promise<string> => programs.scriptOf('pawl');
+
+/** Where a file of tools for the command imports `defineTool` from. */
+export const defineToolUrl = async (): Promise<string> =>
+  pathToFileURL(await programs.scriptOf('define-tool')).href;
+
+afterAll(programs.remove);
 
 /** Where commands run that need no folder of their own: each leaves a store behind. */
 const ownFolder = mkdtempSync(join(tmpdir(), 'pawl-spawn-'));
@@ -29,16 +42,11 @@ export interface CliEnd {
 }
 
 /** Runs `pawl` from the sources, without a terminal and with nothing of this process's environment but the paths. */
-export function pawl(args: readonly string[], options: CliOptions = {}): Promise<CliEnd> {
+export async function pawl(args: readonly string[], options: CliOptions = {}): Promise<CliEnd> {
   const { env = {}, folder = ownFolder, input = null, signal, isReadOnce = false } = options;
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), main, ...args], {
+  const child = spawn(process.execPath, [await cliScript(), ...args], {
     cwd: folder,
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: folder,
-      TSX_TSCONFIG_PATH: `${project}/tsconfig.json`,
-      ...env,
-    },
+    env: { PATH: process.env.PATH ?? '', HOME: folder, ...env },
     stdio: [input === null ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
   child.stdin?.on('error', () => {});

@@ -2,11 +2,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { removeBundle } from './bundle.ts';
 import { floorProblems, folderProblems } from './floors.ts';
 import { type Folder, loadFolder } from './load-case.ts';
 import type { Verdict } from './play.ts';
 import { playFolder } from './play-all.ts';
+import { programs } from './programs.ts';
 
 const ownFolder = fileURLToPath(new URL('../corpus', import.meta.url));
 
@@ -27,7 +27,7 @@ for (const folder of positionals.length > 0 ? positionals : [ownFolder]) {
   problems.push(...folderProblems(folder, played));
   verdicts.push(...played);
 }
-await removeBundle();
+await programs.remove();
 if (positionals.length === 0 && values.case === undefined)
   problems.push(...floorProblems(verdicts));
 if (values.report !== undefined) {

@@ -1,6 +1,6 @@
-import { bundleOnce } from './bundle.ts';
 import type { Case, Folder, Mode } from './load-case.ts';
 import { playCase, type Verdict } from './play.ts';
+import { programs } from './programs.ts';
 import { needsProcesses } from './stage.ts';
 import { loadClient, playRecording } from './wire.ts';
 
@@ -17,7 +17,7 @@ export async function playFolder(
 ): Promise<readonly Verdict[]> {
   await loadClient();
   const plays = playsOf(folder);
-  if (plays.some(({ kase }) => needsProcesses(kase))) await bundleOnce();
+  if (plays.some(({ kase }) => needsProcesses(kase))) await programs.scriptOf('host');
   const played = (group: Group, atOnce: number): Promise<readonly Played[]> =>
     playMany(
       plays.filter(({ kase }) => groupOf(kase) === group),

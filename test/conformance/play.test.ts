@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { removeBundle } from './bundle.ts';
 import { floorProblems, folderProblems } from './floors.ts';
 import { keepLast } from './keep-last.ts';
 import { loadFolder } from './load-case.ts';
@@ -10,13 +9,14 @@ import { modelIds } from './model-ids.ts';
 import { playCase } from './play.ts';
 import { playFolder } from './play-all.ts';
 import { cleanPrototype, isTroubled, watchProcess } from './process-watch.ts';
+import { programs } from './programs.ts';
 import { sampleCase, sampleTool } from './sample-case.ts';
 
 const start = { do: 'start', prompt: 'Go.' };
 const settled = { do: 'wait', for: 'settled' };
 const gated = [sampleTool(undefined, { needsApproval: true, sideEffect: true })];
 
-afterAll(removeBundle);
+afterAll(programs.remove);
 
 describe('playCase', () => {
   it.each([

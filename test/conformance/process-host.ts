@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { PawlError } from 'pawl';
-import { bundleOnce } from './bundle.ts';
 import type { Birth } from './engine.ts';
 import { untilAborted } from './happenings.ts';
 import type { Host } from './host.ts';
+import { programs } from './programs.ts';
 import type { Tell, Told } from './told.ts';
 
 /** A line that the process writes. Order 0 is to be born. */
@@ -32,7 +32,7 @@ export interface ProcessOptions {
 
 /** Resolves when the process is ready for its first order. */
 export async function hostInProcess({ birth, tell, onCrash }: ProcessOptions): Promise<Host> {
-  const child = spawn(process.execPath, [await bundleOnce()], {
+  const child = spawn(process.execPath, [await programs.scriptOf('host')], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc'],
   });
   const answers = answersOf(child, tell);

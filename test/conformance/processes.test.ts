@@ -1,10 +1,10 @@
 /** Cases whose process is killed, in the words that the corpus allows and hardly uses. */
 import { afterAll, describe, expect, it } from 'vitest';
-import { removeBundle } from './bundle.ts';
 import type { Birth } from './engine.ts';
 import type { CaseTool } from './load-case.ts';
 import { playCase } from './play.ts';
 import { hostInProcess } from './process-host.ts';
+import { programs } from './programs.ts';
 import { sampleCase, sampleTool } from './sample-case.ts';
 
 const start = { do: 'start', prompt: 'Go.' };
@@ -413,7 +413,7 @@ const planted: readonly (readonly [string, Parts, string])[] = [
   ],
 ];
 
-afterAll(removeBundle);
+afterAll(programs.remove);
 
 describe.concurrent('a process of runs is killed', () => {
   const plays = (list: readonly (readonly [string, Parts])[]) =>

@@ -1,8 +1,8 @@
 /** Processes in which runs live. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
-import { scriptOf } from './bundle.ts';
 import type { LifeOrder } from './processes/life.ts';
+import { programs } from './programs.ts';
 import { openLog } from './world-file.ts';
 
 export interface Death {
@@ -26,7 +26,7 @@ const lifeTimeoutMs = 180_000;
 
 /** `under`: the command that is to start the process, and gets it as its last arguments. */
 export async function startLife(order: LifeOrder, under: readonly string[] = []): Promise<Life> {
-  const script = await scriptOf('life');
+  const script = await programs.scriptOf('life');
   const command = [...under, process.execPath, script, JSON.stringify(order)];
   const logs = order.folders.map(openLog);
   const [program = '', ...given] = command;

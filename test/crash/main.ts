@@ -4,11 +4,11 @@
  * what went wrong, when a check does not hold.
  */
 import { parseArgs } from 'node:util';
-import { removePrograms } from './bundle.ts';
 import { crashLoop, playDouble, randomDouble, randomFrom } from './doubles.ts';
 import { eachOf } from './each-of.ts';
 import { failDisk, killInCalls, whyNoFaults } from './faults.ts';
 import { closeTrial, killAtEach, liveUndisturbed, type Trial } from './play.ts';
+import { programs } from './programs.ts';
 import { contestedRace } from './race.ts';
 import { notesOf, type Point } from './world.ts';
 import { readNotes } from './world-file.ts';
@@ -64,7 +64,7 @@ async function main(): Promise<void> {
     ...(sizes.zombies ? await reportZombies(points, messages, sizes) : []),
     ...(sizes.faults ? await reportFaults(messages, sizes) : []),
   ];
-  await removePrograms();
+  await programs.remove();
   for (const problem of problems) console.error(problem);
   if (problems.length > 0) process.exitCode = 1;
   else console.log(`Every check held, in ${Math.round(performance.now() / 1000)} s.`);

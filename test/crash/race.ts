@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import type { RunHead } from '../../src/stores/store.ts';
-import { scriptOf } from './bundle.ts';
 import { newFolder } from './play.ts';
 import type { RaceOrder } from './processes/racer.ts';
+import { programs } from './programs.ts';
 import { raceAgent } from './race-agent.ts';
 import { type RaceNote, readRaceNotes } from './race-notes.ts';
 import { storeIn } from './world-file.ts';
@@ -67,7 +67,7 @@ async function leaveWaiting(path: string, runIds: readonly string[]): Promise<vo
 }
 
 async function race(orders: readonly RaceOrder[]): Promise<readonly string[]> {
-  const script = await scriptOf('racer');
+  const script = await programs.scriptOf('racer');
   const children = orders.map((order) =>
     spawn(process.execPath, [script, JSON.stringify(order)], {
       stdio: ['pipe', 'pipe', 'inherit'],
