@@ -1,5 +1,4 @@
 /** What a run was asked in one of its steps: it hears it all again, and each question is noted with its answer. */
-import type { AnyEventObject } from 'xstate';
 import { agentLoop } from '../../machines/agent-loop.ts';
 import { invalidInput } from '../core/errors.ts';
 import { heardEvent, type JournalEntry } from '../core/journal.ts';
@@ -62,7 +61,7 @@ function decisionsOf(
   passed: readonly Snapshot[],
   { saved }: Rerun,
 ): HeardDecisions {
-  const event = heardEvent(entry, saved) as AnyEventObject;
+  const event = heardEvent(entry, saved);
   const first = decided(before, event, (descriptor) => matches(descriptor, event.type));
   // Each state that was passed asked by itself where to go on; the last one stayed.
   const others = passed.slice(0, -1).map((snapshot) => decided(snapshot, event, isAlways));
@@ -84,7 +83,7 @@ function matches(descriptor: string, type: string): boolean {
 /** The branches that such an event meets, from the innermost state outwards, up to the one that is taken. */
 function decided(
   { value, context }: Snapshot,
-  event: AnyEventObject,
+  event: { readonly type: string },
   isMet: (descriptor: string) => boolean,
 ): Decision | null {
   const asked: Asked[] = [];

@@ -2,7 +2,6 @@
  * Why a run is where it is: the questions its machine asks, with the numbers they look at and their answers. Asked of the
  * machine's own guards, about the context as it was stored.
  */
-import type { AnyEventObject } from 'xstate';
 import { agentLoop } from '../../machines/agent-loop.ts';
 import { release } from '../core/ledger.ts';
 import { type RunContext, startContext } from '../core/run-context.ts';
@@ -55,14 +54,18 @@ const alwaysOf = ({ edges }: ChartState): readonly ChartEdge[] =>
 const isDecision = (state: ChartState): boolean => alwaysOf(state).at(-1)?.guard === null;
 
 /** The answer of the machine's guard. Those of events look at the event, the others don't. */
-export function ask(guard: string, context: RunContext, event: AnyEventObject = noEvent): boolean {
+export function ask(
+  guard: string,
+  context: RunContext,
+  event: { readonly type: string } = noEvent,
+): boolean {
   const guards: Readonly<Record<string, unknown>> = agentLoop.implementations.guards;
   const answer = guards[guard];
   if (typeof answer !== 'function') throw new Error(`The machine has no guard "${guard}".`);
   return answer({ context, event }, undefined) === true;
 }
 
-const noEvent: AnyEventObject = { type: '' };
+const noEvent = { type: '' };
 
 function decide(state: ChartState, context: RunContext): Decision {
   const asked: Asked[] = [];

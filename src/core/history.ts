@@ -4,6 +4,7 @@
  * Repair is deterministic, idempotent and reads no clock: the same transcript gives the same bytes, so the prompt cache
  * holds. Rules: the Messages API, "every tool_use is answered in the very next message, results first".
  */
+import { gathered } from './growing.ts';
 import {
   type ContentBlock,
   errorResult,
@@ -50,23 +51,36 @@ function repair(messages: readonly Message[], merge: Merge): readonly Message[] 
 }
 
 /** Nothing in it needs repair, so the repaired history would be the same. Asked before each request of a run. */
-function isSendable(messages: readonly Message[]): boolean {
-  const taken = new Set<string>();
-  let open: readonly string[] = [];
-  let role: Message['role'] | null = null;
-  for (const message of messages) {
+const isSendable = (messages: readonly Message[]): boolean => {
+  const { isWhole, open } = orderOf(messages);
+  return isWhole && open.length === 0;
+};
+
+interface Order {
+  /** So far nothing needs repair. */
+  isWhole: boolean;
+  readonly taken: Set<string>;
+  /** Ids of tool uses that the next message has to answer. */
+  open: readonly string[];
+  role: Message['role'] | null;
+}
+
+const orderOf = gathered<Order>(
+  () => ({ isWhole: true, taken: new Set(), open: [], role: null }),
+  (order, message) => {
+    if (!order.isWhole) return;
     const { isWhole, uses, answers } = factsOf(message);
-    if (!isWhole || message.role === role) return false;
-    if (answers.length !== open.length || answers.some((id, at) => id !== open[at])) return false;
+    const { taken, open, role } = order;
+    const isNext = message.role !== role && answers.length === open.length;
+    order.isWhole = isWhole && isNext && answers.every((id, at) => id === open[at]);
     for (const id of uses) {
-      if (taken.has(id)) return false;
+      if (taken.has(id)) order.isWhole = false;
       taken.add(id);
     }
-    role = message.role;
-    open = uses;
-  }
-  return open.length === 0;
-}
+    order.role = message.role;
+    order.open = uses;
+  },
+);
 
 interface MessageFacts {
   /** By itself it is as a repair would leave it. */
@@ -76,12 +90,7 @@ interface MessageFacts {
   readonly answers: readonly string[];
 }
 
-/** A message never changes, and a run asks for those of its whole transcript again and again. */
-const knownFacts = new WeakMap<Message, MessageFacts>();
-
 function factsOf(message: Message): MessageFacts {
-  const known = knownFacts.get(message);
-  if (known) return known;
   const { role, content } = message;
   const uses = toolUsesIn(message);
   const answers = content.flatMap((block) =>
@@ -95,9 +104,7 @@ function factsOf(message: Message): MessageFacts {
     content.slice(0, answers.length).every(({ type }) => type === 'tool_result') &&
     !content.some(isOfServer) &&
     uses.every(({ id, name }) => isLegalId(id) && isLegalName(name));
-  const facts = { isWhole, uses: uses.map(({ id }) => id), answers };
-  knownFacts.set(message, facts);
-  return facts;
+  return { isWhole, uses: uses.map(({ id }) => id), answers };
 }
 
 const clean = ({ role, content }: Message): Message => ({

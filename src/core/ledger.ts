@@ -89,10 +89,13 @@ export function limitsNear(ledger: Ledger, share: number): readonly LimitReached
     .sort((a, b) => b.used / b.max - a.used / a.max);
 }
 
-export const reserve = (ledger: Ledger, id: string, amount: Amount): Ledger =>
-  update(ledger, (draft) => {
-    draft.reserved = [...ledger.reserved.filter((entry) => entry.id !== id), { id, amount }];
-  });
+const withoutReservation = ({ reserved }: Ledger, id: string): Ledger['reserved'] =>
+  reserved.filter((entry) => entry.id !== id);
+
+export const reserve = (ledger: Ledger, id: string, amount: Amount): Ledger => ({
+  ...ledger,
+  reserved: [...withoutReservation(ledger, id), { id, amount }],
+});
 
 export const reservedFor = ({ reserved }: Ledger, id: string): Amount | null =>
   reserved.find((entry) => entry.id === id)?.amount ?? null;
@@ -100,33 +103,25 @@ export const reservedFor = ({ reserved }: Ledger, id: string): Amount | null =>
 /** Replaces a reservation by what was used. Does nothing without one, so nothing is ever settled twice. */
 export function settle(ledger: Ledger, id: string, used: Amount): Ledger {
   if (reservedFor(ledger, id) === null) return ledger;
-  return update(ledger, (draft) => {
-    draft.reserved = ledger.reserved.filter((entry) => entry.id !== id);
-    draft.spent = add(ledger.spent, used);
-  });
+  const spent = add(ledger.spent, used);
+  return { ...ledger, reserved: withoutReservation(ledger, id), spent };
 }
 
 /** Charges a whole reservation: the call's outcome is not known. `but` is left out of the charge. */
 export function charge(ledger: Ledger, id: string, but: Partial<Amount> = {}): Ledger {
   const held = reservedFor(ledger, id);
   if (held === null) return ledger;
-  return update(ledger, (draft) => {
-    draft.reserved = ledger.reserved.filter((entry) => entry.id !== id);
-    draft.uncertain = add(ledger.uncertain, { ...held, ...but });
-  });
+  const uncertain = add(ledger.uncertain, { ...held, ...but });
+  return { ...ledger, reserved: withoutReservation(ledger, id), uncertain };
 }
 
 export const release = (ledger: Ledger, id: string): Ledger => settle(ledger, id, nothing);
 
 export const readMeter = (ledger: Ledger, activeMs: number): Ledger =>
-  update(ledger, (draft) => {
-    draft.activeMs = Math.max(ledger.activeMs, activeMs);
-  });
+  activeMs > ledger.activeMs ? { ...ledger, activeMs } : ledger;
 
 export const readClock = (ledger: Ledger, clockMs: number): Ledger =>
-  update(ledger, (draft) => {
-    draft.clockMs = Math.max(ledger.clockMs, clockMs);
-  });
+  clockMs > ledger.clockMs ? { ...ledger, clockMs } : ledger;
 
 /** The deadline that has passed, or null. */
 export function deadlinePassed({ limits, clockMs }: Ledger): LimitReached | null {
@@ -141,12 +136,15 @@ export const callsOf = ({ toolCalls }: Ledger, tool: string): number =>
 export const totalToolCalls = ({ toolCalls }: Ledger): number =>
   toolCalls.reduce((sum, { calls }) => sum + calls, 0);
 
-export const countCall = (ledger: Ledger, tool: string): Ledger =>
-  update(ledger, (draft) => {
-    const entry = draft.toolCalls.find((known) => known.tool === tool);
-    if (entry) entry.calls += 1;
-    else draft.toolCalls.push({ tool, calls: 1 });
-  });
+export function countCall(ledger: Ledger, tool: string): Ledger {
+  const isKnown = ledger.toolCalls.some((entry) => entry.tool === tool);
+  const toolCalls = isKnown
+    ? ledger.toolCalls.map((entry) =>
+        entry.tool === tool ? { tool, calls: entry.calls + 1 } : entry,
+      )
+    : [...ledger.toolCalls, { tool, calls: 1 }];
+  return { ...ledger, toolCalls };
+}
 
 export const raiseLimits = (ledger: Ledger, limits: Partial<Limits>): Ledger =>
   update(ledger, (draft) => {

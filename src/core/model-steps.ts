@@ -1,6 +1,15 @@
 /** The steps of a model call, as pure changes of the run's context. */
+import { gathered } from './growing.ts';
 import * as ledgers from './ledger.ts';
-import { type ContentBlock, isBlank, type Message, text, textIn, tokensAtMost } from './message.ts';
+import {
+  type ContentBlock,
+  isBlank,
+  type Message,
+  text,
+  textIn,
+  tokensAtMost,
+  toolUsesIn,
+} from './message.ts';
 import { costMicros } from './price.ts';
 import { countRepeats } from './repeats.ts';
 import {
@@ -15,7 +24,7 @@ import { isCut } from './routing.ts';
 import { goneTokens, modelOf, type RunContext, toolNamed } from './run-context.ts';
 import { reservationFor, wrapUpNotice } from './spending.ts';
 import { thinkingOf } from './thinking.ts';
-import { takeId } from './tool-use-ids.ts';
+import { freeId } from './tool-use-ids.ts';
 
 type Change = Partial<RunContext>;
 const reservation = 'model';
@@ -146,22 +155,22 @@ function withUniqueIds(
   content: readonly ContentBlock[],
 ): readonly ContentBlock[] {
   if (!content.some(({ type }) => type === 'tool_use')) return content;
-  const taken = toolUseIds(messages);
+  const before = toolUseIds(messages);
+  const taken = new Set<string>();
   return content.map((block) => {
     if (block.type !== 'tool_use') return block;
-    const id = takeId(block.id, taken);
+    const id = freeId(block.id, (other) => before.has(other) || taken.has(other));
+    taken.add(id);
     return id === block.id ? block : { ...block, id };
   });
 }
 
-function toolUseIds(messages: readonly Message[]): Set<string> {
-  const ids = new Set<string>();
-  for (const { role, content } of messages) {
-    if (role === 'user') continue;
-    for (const block of content) if (block.type === 'tool_use') ids.add(block.id);
-  }
-  return ids;
-}
+const toolUseIds = gathered(
+  () => new Set<string>(),
+  (ids, message) => {
+    for (const { id } of toolUsesIn(message)) ids.add(id);
+  },
+);
 
 function repeatsIn(
   context: RunContext,

@@ -1,4 +1,5 @@
 /** A model takes back its own thinking only: a signature of another one makes an API refuse the request. */
+import { gathered } from './growing.ts';
 import type { ContentBlock, Message, RedactedThinkingBlock, ThinkingBlock } from './message.ts';
 
 type Thinking = ThinkingBlock | RedactedThinkingBlock;
@@ -15,13 +16,20 @@ export const thinkingOf = (
 
 /** Without the thinking of other models, and without the names: no API knows them. */
 export const thinkingFor = (model: string, messages: readonly Message[]): readonly Message[] =>
-  messages.some(hasThinking)
+  thoughtsIn(messages).areAny
     ? messages.map((message) =>
         hasThinking(message)
           ? { ...message, content: message.content.flatMap((block) => unnamed(block, model)) }
           : message,
       )
     : messages;
+
+const thoughtsIn = gathered(
+  () => ({ areAny: false }),
+  (thoughts, message) => {
+    thoughts.areAny ||= hasThinking(message);
+  },
+);
 
 const hasThinking = ({ content }: Message): boolean => content.some(isThinking);
 

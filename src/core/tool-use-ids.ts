@@ -15,11 +15,17 @@ export const isLegalName = (name: string): boolean => legalName(name) === name;
 export const legalName = (name: string): string =>
   name.slice(0, 128).replace(/[^a-zA-Z0-9_-]/g, '_') || 'unnamed';
 
-/** A legal id that is not taken yet: the given one, if it is. Takes it. */
-export function takeId(id: string, taken: Set<string>): string {
+/** A legal id that is not taken yet: the given one, if it is. */
+export function freeId(id: string, isTaken: (id: string) => boolean): string {
   const legal = legalId(id);
   let free = isLegalId(id) ? id : legal;
-  for (let count = 2; taken.has(free); count += 1) free = `${legal}_${count}`;
+  for (let count = 2; isTaken(free); count += 1) free = `${legal}_${count}`;
+  return free;
+}
+
+/** The same of those in a set, which takes it. */
+export function takeId(id: string, taken: Set<string>): string {
+  const free = freeId(id, (other) => taken.has(other));
   taken.add(free);
   return free;
 }

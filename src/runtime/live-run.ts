@@ -80,7 +80,6 @@ export function startLiveRun(options: RunOptions): LiveRun {
   announce({ type: 'run.started', isResumed: 'snapshot' in source });
   if ('input' in source) announce({ type: 'state.entered', state: 'checkBudget' });
   const steps = watchSteps(announce, actor);
-  actor.system.inspect(steps.look);
   watchWaits(announce, actor);
 
   const contextNow = (): RunContext => actor.getSnapshot().context;
@@ -148,6 +147,7 @@ export function startLiveRun(options: RunOptions): LiveRun {
       saver.noteChange();
     },
     noteTurn: builder.noteTurn,
+    noteSteps: steps.look,
     meter: meterFor(actor),
     isHeld: () => options.keeper.isHeld(runId),
     regain: () => options.keeper.regain(runId),

@@ -17,11 +17,22 @@ import { type EffectArgs, effect, type Unmetered } from './effect.ts';
 import { contextOf, servicesOf } from './services.ts';
 
 /** One request to a model, and what came of it. */
-export const attemptEffect = (parts: AgentParts) =>
-  effect<AttemptOutcome, AttemptInput>((args) => attempt(parts, args), { kind: 'lost' });
+export function attemptEffect(parts: AgentParts) {
+  const fixed = fixedParts(parts);
+  return effect<AttemptOutcome, AttemptInput>((args) => attempt(parts, fixed, args), {
+    kind: 'lost',
+  });
+}
+
+/** What is the same in all requests of an agent. */
+const fixedParts = ({ system, toolSpecs }: AgentParts) => ({
+  system: wellFormedJson(system),
+  tools: wellFormedJson(toolSpecs),
+});
 
 async function attempt(
   parts: AgentParts,
+  fixed: ReturnType<typeof fixedParts>,
   { input, signal, self }: EffectArgs<AttemptInput>,
 ): Promise<Unmetered<AttemptOutcome>> {
   const context = contextOf(self);
@@ -40,7 +51,7 @@ async function attempt(
   try {
     emit({ type: 'model.started', ...ref });
     signal.throwIfAborted();
-    const answer = await model.call(requestFor(parts, context, input, settings.id), {
+    const answer = await model.call(requestFor(parts, fixed, context, input, settings.id), {
       signal,
       onDelta: (delta) => {
         if (!signal.aborted) emit(deltaEvent(delta, ref));
@@ -70,6 +81,7 @@ const modelFor = ({ models }: AgentParts, { id, provider }: ModelSettings, index
 
 function requestFor(
   parts: AgentParts,
+  { system, tools }: ReturnType<typeof fixedParts>,
   context: RunContext,
   input: AttemptInput,
   model: string,
@@ -77,9 +89,9 @@ function requestFor(
   const isFirst = input.kind === 'turn' && input.turn === 1;
   const messages = requestHistory(context.messages, model);
   return {
-    system: wellFormedJson(parts.system),
+    system,
     messages,
-    tools: parts.toolSpecs.length > 0 ? wellFormedJson(parts.toolSpecs) : goneTools(messages),
+    tools: tools.length > 0 ? tools : goneTools(messages),
     toolChoice: input.kind === 'wrapUp' ? 'none' : isFirst ? parts.toolChoice : 'auto',
     maxTokens: context.replyCap,
     streams: parts.streams && input.streams,

@@ -7,7 +7,7 @@ import type {
   Snapshot,
 } from 'xstate';
 import { checkSnapshot } from './check-snapshot.ts';
-import { heedLimits, noteChange, noteTurn } from './services.ts';
+import { heedLimits, noteChange, noteSteps, noteTurn } from './services.ts';
 
 const noContext: object = { context: {} };
 
@@ -23,9 +23,9 @@ export const noteRestored = (actor: AnyActorRef): void => {
  * A machine whose context is plain JSON and never holds actors. Keeps XState from looking for any in it: XState would
  * rewrite model output that happens to look like a reference to one, and walk the whole transcript at every save.
  *
- * It also notes every change for the run's saver and of its limits for its meter, and makes a restored machine hear what
- * XState tells only once: the end of a child (its parent would wait for ever), and that it was restored, for states that
- * report to a parent. `onStart` is called before any child starts.
+ * It also notes every change for the run's saver, every step for its watchers, and its limits for its meter, and makes a
+ * restored machine hear what XState tells only once: the end of a child (its parent would wait for ever), and that it was
+ * restored, for states that report to a parent. `onStart` is called before any child starts.
  */
 export function plainContext<Machine extends AnyStateMachine>(
   machine: Machine,
@@ -34,7 +34,9 @@ export function plainContext<Machine extends AnyStateMachine>(
   return Object.assign(Object.create(machine) as Machine, {
     transition: (snapshot: AnyMachineSnapshot, event: AnyEventObject, scope: AnyActorScope) => {
       if (event.type !== 'xstate.stop') noteChange(scope.self, event);
-      const next = machine.transition(snapshot, event, scope);
+      const steps: readonly AnyMachineSnapshot[] = machine.microstep(snapshot, event, scope);
+      const next = steps.at(-1) ?? snapshot;
+      noteSteps(scope.self, steps);
       if (turnOf(next) !== turnOf(snapshot)) noteTurn(scope.self, next);
       if (limitsOf(next) !== limitsOf(snapshot)) scope.defer(() => heedLimits(scope.self));
       return next;

@@ -13,6 +13,8 @@ import { createSlots } from './slots.ts';
 export function openPlainRun(parts: AgentParts, run: AnyActorRef): void {
   if (hasServices(run)) return;
   const emit = emitterFor(parts, contextOf(run).settings.runId);
+  // Looking on costs a little in each step of the run.
+  const steps = parts.onEvent ? watchPlainRun(emit, run) : null;
   useServices(run, {
     meter: meterFor(run),
     slots: createSlots(parts.toolConcurrency),
@@ -21,20 +23,18 @@ export function openPlainRun(parts: AgentParts, run: AnyActorRef): void {
     regain: () => Promise.resolve(),
     noteChange: () => {},
     noteTurn: () => {},
+    noteSteps: (taken) => steps?.look(taken),
     emit,
   });
-  // Looking on costs a little in each step of the whole actor system.
-  if (parts.onEvent) watchPlainRun(emit, run);
 }
 
-function watchPlainRun(emit: Emit, run: AnyActorRef): void {
+function watchPlainRun(emit: Emit, run: AnyActorRef): ReturnType<typeof watchSteps> {
   const isResumed = isRestored(run);
   emit({ type: 'run.started', isResumed });
   if (!isResumed) emit({ type: 'state.entered', state: 'checkBudget' });
   const steps = watchSteps(emit, run);
   watchWaits(emit, run);
   const look = (event: InspectionEvent): void => {
-    steps.look(event);
     if (event.type !== '@xstate.snapshot' || event.actorRef !== run) return;
     const { status, context } = event.snapshot as AnyMachineSnapshot;
     if (status === 'active') return;
@@ -42,6 +42,7 @@ function watchPlainRun(emit: Emit, run: AnyActorRef): void {
     if (status === 'done') tellEnd(emit, context);
   };
   const subscription = run.system.inspect(look);
+  return steps;
 }
 
 function tellEnd(emit: Emit, context: RunContext): void {

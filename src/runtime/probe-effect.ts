@@ -47,7 +47,7 @@ const ask = (
   input: unknown,
 ): Promise<unknown> =>
   inToolTime(tool, signal, (own) =>
-    look(idempotencyKeyOf(work), { signal: own, input, runId: work.runId, callId, attempt }),
+    look(idempotencyKeyOf(work), { signal: own.signal, input, runId: work.runId, callId, attempt }),
   );
 
 /** A type can't hold a tool's author to it, and a wrong "no" would let the call act twice. */

@@ -19,10 +19,18 @@ export function raceTimeout<Value>(
   signal: AbortSignal,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
     const stop = (): void => finish(() => reject(signal.reason));
-    const timer = Number.isFinite(timeoutMs)
-      ? setTimeout(() => finish(() => reject(timedOut)), Math.min(timeoutMs, 2 ** 31 - 1))
-      : undefined;
+    const late = (): void => finish(() => reject(timedOut));
+    const watch = (): void => {
+      if (race.waiting === null) return;
+      if (signal.aborted) {
+        stop();
+        return;
+      }
+      signal.addEventListener('abort', stop, { once: true });
+      if (Number.isFinite(timeoutMs)) timer = setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1));
+    };
     const finish = (settle: () => void): void => {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
@@ -35,9 +43,9 @@ export function raceTimeout<Value>(
         reject: (error) => finish(() => reject(error)),
       },
     };
-    signal.addEventListener('abort', stop, { once: true });
     follow(work, race);
-    if (signal.aborted) stop();
+    // Most work settles without waiting for the world, and then needs neither timer nor listener.
+    process.nextTick(watch);
   });
 }
 

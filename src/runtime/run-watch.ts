@@ -1,5 +1,5 @@
 /** Turns what a run's machine does into events for people and programs. */
-import type { AnyActorRef, InspectionEvent, SnapshotFrom } from 'xstate';
+import type { AnyActorRef, AnyMachineSnapshot, SnapshotFrom } from 'xstate';
 import type { agentLoop } from '../../machines/agent-loop.ts';
 import type { ToolResult } from '../core/message.ts';
 import { toolUsesIn } from '../core/message.ts';
@@ -16,14 +16,15 @@ export function stateName(value: unknown): string {
 }
 
 /**
- * For `actor.system.inspect`: tells each state that the run enters, also those it passes through, that a budget is
- * wanted, and the end of each tool use, once, whether its call ran, was answered unrun, or was closed by the run's end.
+ * Tells each state that the run enters, also those it passes through, that a budget is wanted, and the end
+ * of each tool use, once, whether its call ran, was answered unrun, or was closed by the run's end.
  */
 export function watchSteps(
   emit: Emit,
   run: AnyActorRef,
 ): {
-  readonly look: (event: InspectionEvent) => void;
+  /** The steps that the run took at one event. */
+  readonly look: (steps: readonly AnyMachineSnapshot[]) => void;
   /** For a change that the machine does not make itself. */
   readonly note: (context: RunContext) => void;
 } {
@@ -35,15 +36,13 @@ export function watchSteps(
   };
   let last = stateName(start.value);
   enter(last, start.context);
-  const look = (event: InspectionEvent): void => {
-    if (event.type !== '@xstate.microstep' || event.actorRef !== run) return;
-    const { value, context } = event.snapshot as SnapshotFrom<typeof agentLoop>;
+  const see = ({ value, context }: AnyMachineSnapshot): void => {
     noteCalls(context);
     const state = stateName(value);
     if (state !== last) enter(state, context);
     last = state;
   };
-  return { look, note: noteCalls };
+  return { look: (steps) => steps.forEach(see), note: noteCalls };
 }
 
 function watchCalls(emit: Emit, start: RunContext): (context: RunContext) => void {
@@ -71,9 +70,10 @@ function tellClosed(
   tell: (callId: string, name: string, ending: ToolEnding, result: ToolResult) => void,
 ): void {
   const from = Math.min(before.messages.length, messages.length);
-  for (const [index, message] of messages.entries()) {
-    if (index < from || message.role !== 'user') continue;
-    const names = new Map(toolUsesIn(messages[index - 1]).map(({ id, name }) => [id, name]));
+  for (const [index, message] of messages.slice(from).entries()) {
+    if (message.role !== 'user') continue;
+    const asked = toolUsesIn(messages[from + index - 1]);
+    const names = new Map(asked.map(({ id, name }) => [id, name]));
     for (const block of message.content) {
       if (block.type !== 'tool_result') continue;
       const call = before.calls.find(({ id }) => id === block.tool_use_id);

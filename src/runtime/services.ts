@@ -20,6 +20,8 @@ export interface RunServices {
   readonly noteChange: (event: AnyEventObject, isOfRun: boolean) => void;
   /** A turn began: the run as it is right after. */
   readonly noteTurn: (run: AnyMachineSnapshot) => void;
+  /** The run took these steps at one event: the last is what it is now. */
+  readonly noteSteps: (steps: readonly AnyMachineSnapshot[]) => void;
   /** How the run, and each effect in it, tells what it does. */
   readonly emit: Emit;
 }
@@ -61,6 +63,9 @@ export function noteChange(actor: AnyActorRef, event: AnyEventObject): void {
 
 export const noteTurn = (run: AnyActorRef, snapshot: AnyMachineSnapshot): void =>
   services.get(run)?.noteTurn(snapshot);
+
+export const noteSteps = (run: AnyActorRef, steps: readonly AnyMachineSnapshot[]): void =>
+  services.get(run)?.noteSteps(steps);
 
 /** A limit on its time holds from the moment it is set, also for what runs by then. */
 export const heedLimits = (run: AnyActorRef): void => services.get(run)?.meter.heedLimit();

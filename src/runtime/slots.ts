@@ -43,9 +43,9 @@ export function createSlots(most: number): Slots {
           resolve();
         };
         const entry: Waiting = { callId, tool, most: mostOfTool, begin };
-        signal.addEventListener('abort', leave, { once: true });
         waiting = [...waiting, entry];
         admit();
+        if (waiting.includes(entry)) signal.addEventListener('abort', leave, { once: true });
       }),
     release(callId) {
       if (running.delete(callId)) admit();

@@ -80,10 +80,8 @@ async function run(
   try {
     const work = workOf(parts, args.self, callId);
     if (!work.tool) return notRun(missingToolResult(work), 'notRun');
-    const shown = hashOf(work, work.use.input);
-    if (approvedHash !== null && approvedHash !== shown) {
-      return { kind: 'stale', argumentsHash: shown };
-    }
+    const shown = approvedHash === null ? null : hashOf(work, work.use.input);
+    if (shown !== null && shown !== approvedHash) return { kind: 'stale', argumentsHash: shown };
     const parsed = await parseInTime(work.tool, work.input, args.signal);
     if (!parsed.ok) {
       return notRun(errorResult(callId, parsed.problem), parsed.isLate ? 'notRun' : 'malformed');
@@ -126,13 +124,15 @@ async function callTool(
   try {
     const output = await inToolTime(tool, signal, (own) =>
       tool.run(value, {
-        signal: own,
+        get signal() {
+          return own.signal;
+        },
         idempotencyKey,
         runId,
         callId,
         attempt,
         progress: (told) => {
-          if (!own.aborted) emit({ type: 'tool.progress', callId, value: told });
+          if (!own.hasFired) emit({ type: 'tool.progress', callId, value: told });
         },
       }),
     );

@@ -57,6 +57,13 @@ export const maxCharsOf = ({ maxOutputChars }: AgentParts, tool: Tool): number =
 export const missingToolResult = ({ use }: Work) =>
   errorResult(use.id, `The tool ${use.name} no longer exists.`);
 
+/** Of one call: fires when the call is stopped, and once it is over. */
+export interface CallSignal {
+  /** Made for whoever asks for it: to make and to fire one takes longer than many a tool. */
+  readonly signal: AbortSignal;
+  readonly hasFired: boolean;
+}
+
 /**
  * What the code of a tool gives, in the time that the tool has. Its own signal fires with `signal`, and once the call is
  * over. @throws what it throws, `timedOut`, or the signal's reason
@@ -64,19 +71,44 @@ export const missingToolResult = ({ use }: Work) =>
 export async function inToolTime<Value>(
   { timeoutMs }: Tool,
   signal: AbortSignal,
-  act: (signal: AbortSignal) => Value | Promise<Value>,
+  act: (own: CallSignal) => Value | Promise<Value>,
 ): Promise<Value> {
-  const aborts = new AbortController();
-  const abort = (): void => aborts.abort(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
+  const { own, end } = callSignal(signal);
   try {
     // A tool may throw before it returns a promise, and return a value that is none.
-    const work = (async () => act(aborts.signal))();
+    const work = (async () => act(own))();
     return await raceTimeout(work, timeoutMs, signal);
   } finally {
-    signal.removeEventListener('abort', abort);
-    aborts.abort(new Error('The call is over.'));
+    end();
   }
+}
+
+function callSignal(signal: AbortSignal): { readonly own: CallSignal; readonly end: () => void } {
+  let aborts: AbortController | null = null;
+  let isOver = false;
+  const stop = (): void => aborts?.abort(signal.reason);
+  const finish = (): void => aborts?.abort(new Error('The call is over.'));
+  const make = (): AbortController => {
+    aborts = new AbortController();
+    if (signal.aborted) stop();
+    else if (isOver) finish();
+    else signal.addEventListener('abort', stop, { once: true });
+    return aborts;
+  };
+  const end = (): void => {
+    isOver = true;
+    signal.removeEventListener('abort', stop);
+    finish();
+  };
+  const own: CallSignal = {
+    get signal() {
+      return (aborts ?? make()).signal;
+    },
+    get hasFired() {
+      return isOver || signal.aborted;
+    },
+  };
+  return { own, end };
 }
 
 /** The model has to know that what ran, or tried to, is not what it asked for. */

@@ -78,6 +78,10 @@ const behaviour = fc.oneof(
   { weight: 1, arbitrary: oneOf('hang', 'neverSettle') },
 );
 
+/** Only its time limit ends it. */
+const isEndless = (behaviour: string | null): boolean =>
+  behaviour === 'hang' || behaviour === 'neverSettle';
+
 const tool: fc.Arbitrary<ToolPlan> = fc
   .record({
     effect: oneOf('read', 'idempotent', 'once', 'once'),
@@ -96,7 +100,7 @@ const tool: fc.Arbitrary<ToolPlan> = fc
     ...plan,
     maxRetries: plan.effect === 'once' ? 0 : plan.maxRetries,
     // Whoever hangs has to be stopped by something.
-    timeoutMs: plan.behaviours.some((each) => each === 'hang' || each === 'neverSettle')
+    timeoutMs: [...plan.behaviours, plan.probe].some(isEndless)
       ? Math.min(plan.timeoutMs, 5)
       : plan.timeoutMs,
   }));
