@@ -43,8 +43,8 @@ export interface Agent {
    */
   resume(run: string | RunSnapshot, options?: ResumeOptions): Promise<Run>;
   /**
-   * Goes on with every run of the store that nobody holds and that does not wait for a person. One that can't be read is
-   * left as it is, with a `PawlWarning` of the process, and keeps no other from going on.
+   * Goes on with every run of the store that nobody holds and that does not wait for a person, or does so past its
+   * deadline. One that can't be read is left as it is, with a `PawlWarning` of the process, and keeps no other from going on.
    */
   resumeAll(): Promise<readonly Run[]>;
   /**
@@ -166,7 +166,7 @@ export function createAgent(options: AgentOptions): Agent {
     resume,
     async resumeAll() {
       const resumed: Run[] = [];
-      for (const runId of await unattended(store, live)) {
+      for (const runId of await unattended(store, live, parts.now())) {
         try {
           resumed.push(await resume(runId));
         } catch (error) {
@@ -220,6 +220,7 @@ function recentIds(most: number): { add(id: string): void; has(id: string): bool
 async function unattended(
   store: Store,
   live: ReadonlyMap<string, Run>,
+  nowMs: number,
 ): Promise<readonly string[]> {
   const ids: string[] = [];
   let after: string | null = null;
@@ -231,8 +232,9 @@ async function unattended(
     const waiting = page.runs.filter(({ status }) => status === 'waiting');
     const posted = await store.posted(waiting.map(({ runId }) => runId));
     const told = new Set(posted.map(({ runId }) => runId));
-    for (const { runId, status } of page.runs) {
-      if (!live.has(runId) && (status === 'running' || told.has(runId))) ids.push(runId);
+    for (const { runId, status, deadlineAtMs = Number.POSITIVE_INFINITY } of page.runs) {
+      const hasWork = status === 'running' || told.has(runId) || deadlineAtMs <= nowMs;
+      if (hasWork && !live.has(runId)) ids.push(runId);
     }
     after = page.next;
   } while (after !== null);

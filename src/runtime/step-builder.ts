@@ -165,7 +165,12 @@ function headOf(
   const state = stateName(value);
   const { agent } = context.settings;
   const status = context.status ?? (isWaiting() ? 'waiting' : 'running');
-  return { status, state, agent, tags, turn: context.turn, waits: waitsOf(context, state) };
+  const { deadlineAt } = context.ledger.limits;
+  const hasDeadline = deadlineAt !== null && context.status === null;
+  return {
+    ...{ status, state, agent, tags, turn: context.turn, waits: waitsOf(context, state) },
+    ...(hasDeadline && { deadlineAtMs: deadlineAt }),
+  };
 }
 
 function waitsOf({ calls, status }: RunContext, state: string): readonly WaitingFor[] {

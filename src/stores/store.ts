@@ -27,6 +27,8 @@ export interface RunHead {
   readonly tags: readonly string[];
   readonly turn: number;
   readonly waits: readonly WaitingFor[];
+  /** The deadline of a run that has one and goes on, in ms since the epoch: it passes also while nobody has the run. */
+  readonly deadlineAtMs?: number;
 }
 
 /** One line of a run's story. */

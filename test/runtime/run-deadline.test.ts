@@ -162,6 +162,23 @@ describe('a deadline', () => {
     expect(model.requests).toHaveLength(1);
   });
 
+  it('that passed is what resumeAll takes a waiting run up for, and nothing else', async () => {
+    const store = memoryStore();
+    const { agent } = asking({ store });
+    const soon = agent.start('Go.', { runId: 'soon', budget: { deadlineAt: inAnHour() } });
+    const never = agent.start('Go.', { runId: 'never' });
+    for (const run of [soon, never]) {
+      await run.idle();
+      await run.suspend();
+    }
+    expect(await agent.resumeAll()).toEqual([]);
+    hoursPass(2);
+    const overdue = await asking({ store }).agent.resumeAll();
+    expect(overdue.map(({ id }) => id)).toEqual(['soon']);
+    for (const run of overdue) expect((await finish(run)).result.limit?.name).toBe('deadlineAt');
+    expect((await store.load('soon'))?.head).not.toHaveProperty('deadlineAtMs');
+  });
+
   it('that passed while a model call was lost leaves it lost', async () => {
     const { agent, model } = scripted([{ stream: [{ $hang: true }] }, 'Never.'], {
       budget: { deadlineAt: inAnHour() },
