@@ -20,6 +20,8 @@ export interface Follow {
   readonly person: Person | null;
   /** Every call may run, also one that waited already when the run was taken up. */
   readonly allowsAll: boolean;
+  /** A call of the run was denied before, in another process perhaps. */
+  readonly hadDenial: boolean;
   /** Aborted once the process has to end: the agent then pauses and suspends the run. */
   readonly draining: AbortSignal;
 }
@@ -36,7 +38,7 @@ interface Left {
  */
 export async function followRun(follow: Follow): Promise<RunEnd> {
   const { run, screen } = follow;
-  let hasDenial = false;
+  let hasDenial = follow.hadDenial;
   let left: Left | null = null;
   for await (const event of run.events) {
     screen.show(event);

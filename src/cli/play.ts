@@ -38,12 +38,16 @@ export const play = (
     return run;
   });
 
-/** Opens a run and shows it to its end, or to where it is left. @throws PawlError what `open` throws */
+/**
+ * Opens a run and shows it to its end, or to where it is left. `hadDenial`: one of its calls was denied before.
+ * @throws PawlError what `open` throws
+ */
 export async function watch(
   session: Session,
   options: RunOptions,
   { terminal, interrupts }: Surroundings,
   open: (signal: AbortSignal) => Promise<Run>,
+  hadDenial = false,
 ): Promise<RunEnd> {
   const stops = interrupts.begin(() => session.agent.drain({ graceMs }));
   try {
@@ -54,7 +58,7 @@ export async function watch(
     const allowsAll = options.yes ?? false;
     const { draining } = stops;
     const { tools } = session;
-    const end = await followRun({ run, screen, tools, person, allowsAll, draining });
+    const end = await followRun({ run, screen, tools, person, allowsAll, hadDenial, draining });
     sayWhatNow(terminal, end, options);
     return end;
   } finally {

@@ -1,5 +1,7 @@
 /** Goes on with a run that the store has, or branches it, and follows it as `pawl run` does. */
 import { PawlError } from '../core/errors.ts';
+import type { JournalEntry } from '../core/journal.ts';
+import { isJsonObject } from '../core/json.ts';
 import type { RunSettings } from '../core/run-context.ts';
 import type { Run } from '../runtime/run.ts';
 import { unknownRun } from '../runtime/stored-run.ts';
@@ -29,18 +31,19 @@ export async function resumeCommand(
   given: ResumeOptions,
   surroundings: Surroundings,
 ): Promise<number> {
-  return withRun(text, given, surroundings, async ({ session, options, saved }) => {
+  return withRun(text, given, surroundings, async ({ session, options, saved, hadDenial }) => {
     const { runId } = saved;
     const budget = budgetOf(options);
     const hasBudget = Object.keys(budget).length > 0;
-    return watch(session, options, surroundings, async (signal) => {
+    const goOn = async (signal: AbortSignal): Promise<Run> => {
       const own = { signal, ...(hasBudget && { budget }), ...(given.retry && { retry: true }) };
       const run = await session.agent.resume(runId, own);
       sayWhichRun(surroundings.terminal, `${runId} ${howItGoesOn(saved, run)}`);
       // Whoever resumes a paused run wants it to go on.
       if (run.state === 'paused') run.resume();
       return run;
-    });
+    };
+    return watch(session, options, surroundings, goOn, hadDenial);
   });
 }
 
@@ -72,10 +75,14 @@ export async function forkCommand(
   );
 }
 
+const isDenial = ({ event }: JournalEntry): boolean =>
+  isJsonObject(event.output) && event.output.ending === 'denied';
+
 interface Opened {
   readonly session: Session;
   readonly options: RunOptions;
   readonly saved: SavedRun;
+  readonly hadDenial: boolean;
 }
 
 async function withRun(
@@ -85,10 +92,12 @@ async function withRun(
   body: (opened: Opened) => ReturnType<typeof watch>,
 ): Promise<number> {
   let saved: SavedRun | null = null;
+  let hadDenial = false;
   const find = async (store: Store): Promise<RunSettings> => {
     const runId = await findRunId(store, text);
     saved = await store.load(runId);
     if (saved === null) throw unknownRun(runId);
+    hadDenial = (await store.steps(runId)).some(({ events }) => events.some(isDenial));
     return saved.settings;
   };
   const { session, options } = await openSessionFor(given, placeNow(), find);
@@ -96,7 +105,7 @@ async function withRun(
     if (saved === null) throw new PawlError('internal', 'No run was looked up.');
     sayWhoAnswers(terminal, session, options);
     terminal.say();
-    const end = await body({ session, options, saved });
+    const end = await body({ session, options, saved, hadDenial });
     if (options.json) terminal.write(exitLine(end));
     return end.code;
   } finally {

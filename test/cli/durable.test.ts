@@ -147,6 +147,16 @@ describe.concurrent('a run that waits for a person', () => {
     expect(await here(['show', id])).toMatchObject({ code: 2, stdout: '' });
   });
 
+  it('remembers a denial that an earlier process heard', async () => {
+    const { here, newestRun } = await newPlace();
+    await here(['run', '--ask']);
+    const { id } = await newestRun();
+    expect((await here(['deny', id, 'toolu_1'])).code).toBe(0);
+    expect((await here(['resume', id, '--ask'])).code).toBe(4);
+    expect((await here(['approve', id, 'toolu_2'])).code).toBe(0);
+    expect((await here(['resume', id, '--yes'])).code).toBe(8);
+  });
+
   it('is denied, steered and cancelled from outside', async () => {
     const { here, newestRun } = await newPlace();
     await here(['run', 'Go.', ...toolsToo], { env: withSend });
