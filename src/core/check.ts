@@ -86,11 +86,20 @@ export function checkPrice(field: string, price: unknown): void {
   const { tiers, ...rates } = price as { readonly tiers?: unknown };
   checkRates(field, rates);
   checkList(`${field}.tiers`, tiers);
+  const bounds = new Set<unknown>();
   for (const [index, tier] of (Array.isArray(tiers) ? tiers : []).entries()) {
     const at = `${field}.tiers[${index}]`;
     checkFields(at, tier, [...rateNames, 'aboveInputTokens']);
     const { aboveInputTokens = null, ...tierRates } = tier;
     checkAmount(`${at}.aboveInputTokens`, aboveInputTokens);
+    if (bounds.has(aboveInputTokens)) {
+      throw invalidInput(
+        `${at}.aboveInputTokens`,
+        'another bound than each tier before',
+        aboveInputTokens,
+      );
+    }
+    bounds.add(aboveInputTokens);
     checkRates(at, tierRates);
   }
 }

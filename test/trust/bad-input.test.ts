@@ -57,6 +57,7 @@ const good = () => ({ model: scriptedModel(['Ok.']) });
 describe('createAgent refuses', () => {
   const [tool] = [mailTool([])];
   const { model } = good();
+  const tier = { input: 1, output: 1, aboveInputTokens: 200_000 };
   it.each(
     named([
       ...([undefined, null, 'x', 1, [], () => {}] as const).map(
@@ -95,6 +96,11 @@ describe('createAgent refuses', () => {
         'a tier without a bound',
         'model.price.tiers[0].aboveInputTokens',
         { ...model, price: { input: 1, output: 1, tiers: [{ input: 1, output: 1 }] } },
+      ],
+      [
+        'two tiers from one bound, of which nobody knows which is meant',
+        'model.price.tiers[1].aboveInputTokens',
+        { ...model, price: { input: 1, output: 1, tiers: [tier, { ...tier, output: 9 }] } },
       ],
       ['one model', 'fallbackModels', model],
       ['a text', 'fallbackModels', 'abc'],
