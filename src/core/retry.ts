@@ -34,3 +34,10 @@ export function delayBeforeRetryMs(
   const asked = Math.min(Math.max(0, retryAfterMs), maxRetryAfterMs);
   return Math.round(asked + Math.min(ceiling, asked * 0.1) * random);
 }
+
+/** No wait before a retry is longer, in milliseconds, whatever a server asks for. */
+export const longestDelayMs = (policy: RetryPolicy): number =>
+  Math.max(
+    delayBeforeRetryMs(policy, Number.MAX_SAFE_INTEGER, 1),
+    delayBeforeRetryMs(policy, Number.MAX_SAFE_INTEGER, 1, Number.POSITIVE_INFINITY),
+  );

@@ -8,7 +8,7 @@ import { PawlError } from '../core/errors.ts';
 import { type HistoryProblem, historyProblems, repairHistory } from '../core/history.ts';
 import type { Message } from '../core/message.ts';
 import type { AgentParts } from './agent-parts.ts';
-import { type EffectArgs, effect, type Unmetered, until } from './effect.ts';
+import { backOff, type EffectArgs, effect, type Unmetered, until } from './effect.ts';
 import { attemptEffect } from './model-effect.ts';
 import { plainContext } from './plain-context.ts';
 import { openPlainRun } from './plain-run.ts';
@@ -20,12 +20,12 @@ export type AgentMachine = typeof agentLoop;
 
 export function agentMachine(parts: AgentParts): AgentMachine {
   const model = plainContext(
-    modelCall.provide({ actors: { until, attempt: attemptEffect(parts) } }),
+    modelCall.provide({ actors: { until: backOff, attempt: attemptEffect(parts) } }),
   );
   const tool = plainContext(
     toolCall.provide({
       actors: {
-        until,
+        until: backOff,
         validateInput: validateInput(parts),
         checkPermission: checkPermission(parts),
         slot: acquireSlot(parts),

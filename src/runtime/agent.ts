@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { PawlError } from '../core/errors.ts';
 import type { Message } from '../core/message.ts';
 import type { RunInput } from '../core/run-context.ts';
 import { memoryStore } from '../stores/memory.ts';
-import type { RunSnapshot, StepRecord, Store } from '../stores/store.ts';
+import type { RunSnapshot, StepRecord } from '../stores/store.ts';
 import { inputOf, partsOf } from './agent-input.ts';
 import { type AgentMachine, agentMachine } from './agent-machine.ts';
 import type {
@@ -16,6 +15,7 @@ import type {
 } from './agent-options.ts';
 import { checkAgentOptions, checkResumeOptions } from './check-options.ts';
 import { groupCommit } from './commits.ts';
+import { drainRun } from './drain-run.ts';
 import { createKeeper } from './keeper.ts';
 import { finished, lockedBy, type RunOptions } from './live-run.ts';
 import { type OpenRun, openRun } from './open-run.ts';
@@ -23,6 +23,7 @@ import { isOwnerGone, newOwner } from './owner.ts';
 import type { Run } from './run.ts';
 import { nothingKnown } from './step-builder.ts';
 import { forkOf, type Reopened, reopenedRun, storedRun, unknownRun } from './stored-run.ts';
+import { isHeld, isOfOneRun, unattended, warnOfRun } from './unattended.ts';
 
 /** A configuration: model, instructions, tools, limits. Has no state of its own; `start` gives a run. */
 export interface Agent {
@@ -43,8 +44,8 @@ export interface Agent {
    */
   resume(run: string | RunSnapshot, options?: ResumeOptions): Promise<Run>;
   /**
-   * Goes on with every run of the store that nobody holds and that does not wait for a person, or does so past its
-   * deadline. One that can't be read is left as it is, with a `PawlWarning` of the process, and keeps no other from going on.
+   * Goes on with every run of agents of this name that nobody holds and that does not wait for a person, or does so past
+   * its deadline. One that can't be read is left as it is, with a `PawlWarning` of the process, and keeps no other from going on.
    */
   resumeAll(): Promise<readonly Run[]>;
   /**
@@ -75,6 +76,8 @@ export function createAgent(options: AgentOptions): Agent {
   const { toolConcurrency } = parts;
   const keeper = createKeeper(store, newOwner(), parts.now);
   const live = new Map<string, Run>();
+  /** Runs that are being taken up: whoever wants one of them too must not touch its lease. */
+  const opening = new Set<string>();
   const ended = recentIds(10_000);
   let isDraining = false;
 
@@ -100,7 +103,6 @@ export function createAgent(options: AgentOptions): Agent {
   };
   /** Only one process goes on with a run: whoever else holds it is named. Gives until when it is held. */
   const takeLease = async (runId: string): Promise<number> => {
-    if (live.has(runId)) throw alreadyRuns(runId);
     const { owner, untilMs } = lease();
     const ask = () => store.lease(runId, owner, untilMs, parts.now());
     const answer = await ask();
@@ -119,15 +121,10 @@ export function createAgent(options: AgentOptions): Agent {
     const { runId, snapshot, known, tags, begin, events, isReopened } = reopened;
     const withLease = begin && { ...begin, lease: { owner: keeper.owner, untilMs: leaseUntilMs } };
     const own = { source: { snapshot }, known, tags, begin: withLease, isReopened, leaseUntilMs };
-    try {
-      const opened = open(runId, own, resumeOptions);
-      for (const event of events) opened.live.send(event);
-      for (const posted of await store.posted([runId])) opened.live.hear(posted);
-      return opened.run;
-    } catch (error) {
-      await store.release([runId], keeper.owner).catch(() => {});
-      throw error;
-    }
+    const opened = open(runId, own, resumeOptions);
+    for (const event of events) opened.live.send(event);
+    for (const posted of await store.posted([runId])) opened.live.hear(posted);
+    return opened.run;
   };
 
   const resume = async (
@@ -135,19 +132,28 @@ export function createAgent(options: AgentOptions): Agent {
     resumeOptions: ResumeOptions = {},
   ): Promise<Run> => {
     checkResumeOptions(resumeOptions);
-    const runId = typeof run === 'string' ? run : null;
-    let leaseUntilMs = keeper.leaseUntilMs();
-    if (runId !== null) {
-      // Looked at before anything is written: a run that this version can't read stays as it is.
-      await storedRun(store, runId);
-      leaseUntilMs = await takeLease(runId);
+    // Looked at before anything is written: a run that this version can't read stays as it is.
+    const seen = await storedRun(store, run);
+    const { runId } = seen;
+    if (seen.begin && seen.snapshot.status === 'active' && ended.has(runId)) throw finished(runId);
+    if (live.has(runId) || opening.has(runId)) throw alreadyRuns(runId);
+    opening.add(runId);
+    try {
+      if (seen.begin) {
+        return await goOn(reopenedRun(seen, resumeOptions), resumeOptions, keeper.leaseUntilMs());
+      }
+      const leaseUntilMs = await takeLease(runId);
+      try {
+        const found = reopenedRun(await storedRun(store, run), resumeOptions);
+        return await goOn(found, resumeOptions, leaseUntilMs);
+      } catch (error) {
+        // A run that was opened has its lease, and gives it back by itself.
+        if (!live.has(runId)) await store.release([runId], keeper.owner).catch(() => {});
+        throw error;
+      }
+    } finally {
+      opening.delete(runId);
     }
-    const found = await storedRun(store, run);
-    if (found.begin && found.snapshot.status === 'active' && ended.has(found.runId)) {
-      throw finished(found.runId);
-    }
-    if (runId === null && !found.begin) leaseUntilMs = await takeLease(found.runId);
-    return goOn(reopenedRun(found, resumeOptions), resumeOptions, leaseUntilMs);
   };
 
   return {
@@ -166,12 +172,13 @@ export function createAgent(options: AgentOptions): Agent {
     resume,
     async resumeAll() {
       const resumed: Run[] = [];
-      for (const runId of await unattended(store, live, parts.now())) {
+      for (const runId of await unattended(store, options.name ?? null, parts.now())) {
+        if (live.has(runId) || opening.has(runId)) continue;
         try {
           resumed.push(await resume(runId));
         } catch (error) {
           if (!isOfOneRun(error)) throw error;
-          if (error.code !== 'run_locked') warnOfRun(runId, error);
+          if (!isHeld(error)) warnOfRun(runId, error);
         }
       }
       return resumed;
@@ -198,7 +205,7 @@ export function createAgent(options: AgentOptions): Agent {
     async drain({ graceMs = 10_000 } = {}) {
       isDraining = true;
       const runs = [...live.values()];
-      await Promise.all(runs.map((run) => drainRun(run, graceMs, store)));
+      await Promise.all(runs.map((run) => drainRun(run, graceMs, store, keeper.owner)));
     },
   };
 }
@@ -214,56 +221,6 @@ function recentIds(most: number): { add(id: string): void; has(id: string): bool
       if (ids.size > most && oldest !== undefined) ids.delete(oldest);
     },
   };
-}
-
-/** Runs that nobody goes on with: in flight when a process died, or told something since. */
-async function unattended(
-  store: Store,
-  live: ReadonlyMap<string, Run>,
-  nowMs: number,
-): Promise<readonly string[]> {
-  const ids: string[] = [];
-  let after: string | null = null;
-  do {
-    const page = await store.list({
-      status: ['running', 'waiting'],
-      ...(after !== null && { after }),
-    });
-    const waiting = page.runs.filter(({ status }) => status === 'waiting');
-    const posted = await store.posted(waiting.map(({ runId }) => runId));
-    const told = new Set(posted.map(({ runId }) => runId));
-    for (const { runId, status, deadlineAtMs = Number.POSITIVE_INFINITY } of page.runs) {
-      const hasWork = status === 'running' || told.has(runId) || deadlineAtMs <= nowMs;
-      if (hasWork && !live.has(runId)) ids.push(runId);
-    }
-    after = page.next;
-  } while (after !== null);
-  return ids;
-}
-
-/** What keeps one run from going on, and no other. */
-const isOfOneRun = (error: unknown): error is PawlError =>
-  PawlError.is(error) &&
-  ['run_locked', 'snapshot_incompatible', 'store_failed'].includes(error.code);
-
-const warnOfRun = (runId: string, { message }: PawlError): void =>
-  process.emitWarning(`Run "${runId}" was not resumed: ${message}`, 'PawlWarning');
-
-/** Lets what runs come to its end, up to a point; then the run is suspended, and goes on when it is resumed. */
-async function drainRun(run: Run, graceMs: number, store: Store): Promise<void> {
-  const { isPauseWanted } = run.snapshot().context;
-  try {
-    run.pause();
-  } catch {
-    // It ended just now.
-  }
-  const over = new AbortController();
-  await Promise.race([run.idle(), sleep(graceMs, undefined, { signal: over.signal })]);
-  over.abort();
-  await run.suspend();
-  const { status } = await run.result;
-  // The pause was only for the end of this process: also a run that never came to it must not stop there later.
-  if (status === 'suspended' && !isPauseWanted) await store.post(run.id, { type: 'run.resumed' });
 }
 
 const alreadyRuns = (runId: string): PawlError =>

@@ -122,6 +122,8 @@ const conflict = ({ runId, saveVersion }: Run, { why }: Refused): PawlError =>
 const notSaved = ({ runId }: Run, error: unknown): PawlError =>
   new PawlError(
     'store_failed',
-    `Run "${runId}" could not be saved: ${describeThrown(error)}. It was stopped; what was saved before can be resumed.`,
+    `Run "${runId}" could not be saved: ${withFullStop(describeThrown(error))} It was stopped; what was saved before can be resumed.`,
     { cause: error },
   );
+
+const withFullStop = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

@@ -5,9 +5,10 @@ import {
   type PromiseActorLogic,
   type PromiseSnapshot,
 } from 'xstate';
+import { longestDelayMs } from '../core/retry.ts';
 import { isRestored, noteRestored } from './plain-context.ts';
 import { raceTimeout } from './race.ts';
-import { servicesOf } from './services.ts';
+import { contextOf, servicesOf } from './services.ts';
 
 export interface EffectArgs<Input> {
   readonly input: Input;
@@ -59,27 +60,42 @@ export function effect<Output extends { readonly activeMs: number }, Input>(
 export type Unmetered<Output> = Output extends unknown ? Omit<Output, 'activeMs'> : never;
 
 /** A timer measures what passes, not what the clock says: one that was set, or a machine that slept, shows within this. */
-const longestWaitMs = 60_000;
+const longestLookMs = 60_000;
 
 /** A point in time. Absolute, so a restart waits only for the rest, and not at all for what has passed. */
 export const until = fromPromise<void, { readonly at: number }>(
-  ({ input: { at }, signal }) =>
-    new Promise((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined;
-      const stop = (): void => {
-        clearTimeout(timer);
-        reject(signal.reason);
-      };
-      const look = (): void => {
-        const leftMs = at - Date.now();
-        if (leftMs > 0) {
-          timer = setTimeout(look, Math.min(leftMs, longestWaitMs));
-          return;
-        }
-        signal.removeEventListener('abort', stop);
-        resolve();
-      };
-      signal.addEventListener('abort', stop, { once: true });
-      look();
-    }),
+  async ({ input: { at }, signal }) => {
+    for (let leftMs = at - Date.now(); leftMs > 0; leftMs = at - Date.now()) {
+      await pass(Math.min(leftMs, longestLookMs), signal);
+      signal.throwIfAborted();
+    }
+  },
 );
+
+/**
+ * The wait before another attempt. It is absolute for the sake of a restart only: a clock that is set back, before or
+ * during the wait, makes it no longer than the longest that the run may plan.
+ */
+export const backOff = fromPromise<void, { readonly at: number }>(
+  async ({ input: { at }, self, signal }) => {
+    const leftMs = at - Date.now();
+    const mostMs = longestDelayMs(contextOf(self).settings.retry);
+    if (leftMs > 0) await pass(Math.min(leftMs, mostMs), signal);
+  },
+);
+
+/** One timer: what it measures does not depend on the clock. Rejects with the signal's reason once that fires. */
+const pass = (durationMs: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const finish = (): void => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    };
+    // A longer timer would fire at once.
+    const timer = setTimeout(finish, Math.min(durationMs, 2 ** 31 - 1));
+    signal.addEventListener('abort', stop, { once: true });
+  });

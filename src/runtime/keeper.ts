@@ -1,5 +1,7 @@
 /** Keeps the leases of the runs of this process, and brings them what other processes posted. */
+import { describeThrown } from '../core/stringify.ts';
 import type { Posted, Store } from '../stores/store.ts';
+import { postedByRun } from './posted-events.ts';
 
 export interface KeptRun {
   readonly runId: string;
@@ -35,15 +37,26 @@ export function createKeeper(store: Store, owner: string, now: () => number): Ke
   const runs = new Map<string, KeptRun>();
   const untilMs = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
-  let isBusy = false;
+  const warnedOf = new WeakSet<KeptRun>();
   let renewAtMs = 0;
 
   const hear = async (): Promise<void> => {
-    for (const posted of await store.posted([...runs.keys()])) runs.get(posted.runId)?.hear(posted);
+    const { posted, damaged } = await postedByRun(store, [...runs.keys()]);
+    for (const event of posted) runs.get(event.runId)?.hear(event);
+    for (const { runId, error } of damaged) warnOnce(runId, error);
+  };
+  const warnOnce = (runId: string, error: unknown): void => {
+    const run = runs.get(runId);
+    if (!run || warnedOf.has(run)) return;
+    warnedOf.add(run);
+    const text = `Run "${runId}" goes on, but hears nothing from other processes: ${describeThrown(error)}`;
+    process.emitWarning(text, 'PawlWarning');
   };
   const renew = async (): Promise<void> => {
+    if (now() < renewAtMs) return;
     renewAtMs = now() + renewEveryMs;
-    for (const run of [...runs.values()]) await take(run);
+    // One that can't be renewed must not cost the others their leases.
+    for (const run of [...runs.values()]) await take(run).catch(() => {});
   };
   const isHeld = (runId: string): boolean =>
     (untilMs.get(runId) ?? Number.POSITIVE_INFINITY) > now();
@@ -63,18 +76,8 @@ export function createKeeper(store: Store, owner: string, now: () => number): Ke
     if (hadRunOut) await run.prove();
     if (isKept()) untilMs.set(runId, until);
   };
-  const look = async (): Promise<void> => {
-    if (isBusy) return;
-    isBusy = true;
-    try {
-      await hear();
-      if (now() >= renewAtMs) await renew();
-    } catch {
-      // A store in trouble says so at the next save, which stops the run. Looking again costs nothing.
-    } finally {
-      isBusy = false;
-    }
-  };
+  // Apart from one another: however long hearing takes, whatever comes of it, leases are renewed.
+  const duties = [renew, hear].map(oneAtATime);
 
   return {
     owner,
@@ -84,7 +87,7 @@ export function createKeeper(store: Store, owner: string, now: () => number): Ke
       untilMs.set(run.runId, run.leaseUntilMs);
       if (timer) return;
       renewAtMs = now() + renewEveryMs;
-      timer = setInterval(() => void look(), lookEveryMs);
+      timer = setInterval(() => duties.forEach((perform) => void perform()), lookEveryMs);
       timer.unref();
     },
     isHeld,
@@ -102,5 +105,21 @@ export function createKeeper(store: Store, owner: string, now: () => number): Ke
       }
       await store.release([runId], owner).catch(() => {});
     },
+  };
+}
+
+/** Leaves out what comes while it is still busy. */
+function oneAtATime(duty: () => Promise<void>): () => Promise<void> {
+  let isBusy = false;
+  return async () => {
+    if (isBusy) return;
+    isBusy = true;
+    try {
+      await duty();
+    } catch {
+      // A store in trouble says so at the next save, which stops the run. Looking again costs nothing.
+    } finally {
+      isBusy = false;
+    }
   };
 }

@@ -168,6 +168,7 @@ export function startLiveRun(options: RunOptions): LiveRun {
   };
 
   const hear = ({ number, event }: Posted): void => {
+    if (event.notFor === options.keeper.owner) return;
     if (!builder.noteHeard(number)) return;
     saver.noteChange();
     if (!isOver() && isForRuns(event)) actor.send(event);

@@ -48,14 +48,21 @@ export function openRun(options: RunOptions): OpenRun {
   return { run, live };
 }
 
-const untilIdle = ({ actor, isOver, result }: LiveRun): Promise<'ended' | 'waiting'> =>
+/** A run waits once the store knows that it does: who speaks to it from elsewhere has only that. */
+const untilIdle = ({ actor, isOver, result, saved }: LiveRun): Promise<'ended' | 'waiting'> =>
   new Promise((resolve) => {
     const leave = (state: 'ended' | 'waiting'): void => {
       subscription.unsubscribe();
       resolve(state);
     };
+    const isWaiting = (): boolean => !isOver() && actor.getSnapshot().hasTag('waitsForHuman');
     const look = (): void => {
-      if (!isOver() && actor.getSnapshot().hasTag('waitsForHuman')) leave('waiting');
+      if (!isWaiting()) return;
+      // One that can't be saved ends.
+      void saved().then(
+        () => isWaiting() && leave('waiting'),
+        () => {},
+      );
     };
     const subscription = actor.subscribe({ next: look });
     void result.then(() => leave('ended'));

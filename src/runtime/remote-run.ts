@@ -1,6 +1,8 @@
 /** Speaks to a run through its store, whoever holds it: approvals of another terminal, or while nobody runs it. */
 import { type Budget, namedLimits } from '../core/budget.ts';
 import { openCall } from '../core/call-steps.ts';
+import { checkText } from '../core/check.ts';
+import { PawlError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { RunContext } from '../core/run-context.ts';
 import type { Wait } from '../core/tool-call.ts';
@@ -9,7 +11,13 @@ import { checkPrompt } from './checks.ts';
 import { notAwaiting, staleApproval } from './decisions.ts';
 import { finished } from './live-run.ts';
 import type { Run } from './run.ts';
-import { checkApproval, checkDenial, checkSettlement, raisedLimits } from './run-checks.ts';
+import {
+  checkApproval,
+  checkCallId,
+  checkDenial,
+  checkSettlement,
+  raisedLimits,
+} from './run-checks.ts';
 import { checkStored, unknownRun } from './stored-run.ts';
 
 /** What can be told to a run from outside. Each resolves when the word is durable; the run hears it when it runs. */
@@ -21,7 +29,7 @@ export interface RemoteRun extends Pick<Run, 'approve' | 'deny' | 'settle' | 're
   cancel(reason?: string): Promise<void>;
 }
 
-/** @throws PawlError of each method: `unknown_run`, `run_finished`, `unknown_tool_use`, `not_awaiting` */
+/** @throws PawlError of each method: `unknown_run`, `run_finished`, `unknown_tool_use`, `not_awaiting`, `invalid_input` */
 export function remoteRun(store: Store, runId: string): RemoteRun {
   const contextNow = async (): Promise<RunContext> => {
     const saved = await store.load(runId);
@@ -39,8 +47,10 @@ export function remoteRun(store: Store, runId: string): RemoteRun {
   const waitOf = async (callId: string, kind: Wait['for']): Promise<Wait> => {
     const context = await contextNow();
     const waits = openCall(context, callId)?.waits;
-    if (waits?.for === kind) return waits;
-    throw notAwaiting(context, callId, kind);
+    if (waits?.for !== kind) throw notAwaiting(context, callId, kind);
+    const posted = await store.posted([runId]);
+    if (posted.some(({ event }) => event.callId === callId)) throw toldBefore(callId);
+    return waits;
   };
   return {
     async approve(callId, options = {}) {
@@ -63,6 +73,7 @@ export function remoteRun(store: Store, runId: string): RemoteRun {
       await post({ type: 'call.settled', callId, content, isError });
     },
     async retry(callId) {
+      checkCallId(callId);
       await waitOf(callId, 'settlement');
       await post({ type: 'call.retried', callId });
     },
@@ -78,6 +89,16 @@ export function remoteRun(store: Store, runId: string): RemoteRun {
       const limits = raisedLimits(budget, settings.models);
       await post({ type: 'budget.raised', limits: limits as Json });
     },
-    cancel: (reason) => tell({ type: 'run.cancelled', ...(reason !== undefined && { reason }) }),
+    async cancel(reason) {
+      checkText('reason', reason);
+      await tell({ type: 'run.cancelled', ...(reason !== undefined && { reason }) });
+    },
   };
 }
+
+/** The run hears the first word only; whoever says another has to know. */
+const toldBefore = (callId: string): PawlError =>
+  new PawlError(
+    'not_awaiting',
+    `Tool use "${callId}" was decided already; the run has yet to hear of it. Nothing was changed.`,
+  );

@@ -162,7 +162,7 @@ export async function forkOf(
   checkForkOptions(fork);
   const found = await store.loadTurn(runId, fork.atTurn);
   const from = found && checkTurn(found, chain);
-  if (!from) throw (await store.load(runId)) ? noSuchTurn(runId, fork.atTurn) : unknownRun(runId);
+  if (!from) throw noSuchTurn(await store.load(runId), runId, fork.atTurn);
   const settings = settingsOf(options, parts, { runId: fork.runId, onLimit: fork.onLimit });
   const messages = fork.edit ? edited(fork.edit(from.messages)) : from.messages;
   const carried = carriedOver(from, fork, messages, settings);
@@ -212,8 +212,10 @@ function sharedLength(before: readonly Message[], after: readonly Message[]): nu
 export const unknownRun = (runId: string): PawlError =>
   new PawlError('unknown_run', `The store knows no run "${runId}".`);
 
-const noSuchTurn = (runId: string, turn: number): PawlError =>
-  new PawlError(
-    'invalid_input',
-    `atTurn: expected a turn that run "${runId}" has had, got ${turn}.`,
-  );
+const noSuchTurn = (saved: SavedRun | null, runId: string, turn: number): PawlError =>
+  saved
+    ? new PawlError(
+        'invalid_input',
+        `atTurn: expected a turn of run "${runId}" that is kept (it is at turn ${saved.head.turn}), got ${turn}.`,
+      )
+    : unknownRun(runId);

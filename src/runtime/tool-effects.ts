@@ -4,12 +4,13 @@ import type { Json } from '../core/json.ts';
 import { errorResult, type ToolResult } from '../core/message.ts';
 import { delayBeforeRetryMs } from '../core/retry.ts';
 import type { RunOutcome, Validation, Verdict } from '../core/tool-call.ts';
-import { decide, isDeniedStill } from '../tools/permissions.ts';
+import { type Decision, decide, isDeniedStill } from '../tools/permissions.ts';
 import type { Tool } from '../tools/tool.ts';
 import { failureOf, resultOf, timeoutResult } from '../tools/tool-result.ts';
 import type { AgentParts } from './agent-parts.ts';
 import { type EffectArgs, effect, type Unmetered } from './effect.ts';
 import { inTime, parseCopy, parseInTime } from './in-time.ts';
+import { isRestored } from './plain-context.ts';
 import { timedOut } from './race.ts';
 import { contextOf, servicesOf } from './services.ts';
 import {
@@ -18,6 +19,9 @@ import {
   inToolTime,
   maxCharsOf,
   missingToolResult,
+  mustNotRepeat,
+  notRepeatedResult,
+  type ToolWork,
   type Work,
   withEditNotice,
   workOf,
@@ -76,25 +80,50 @@ async function run(
   parts: AgentParts,
   args: EffectArgs<ToolCallRef>,
 ): Promise<Unmetered<RunOutcome>> {
-  const { callId, approvedHash } = args.input;
+  const { callId, attempt } = args.input;
   try {
     const work = workOf(parts, args.self, callId);
     if (!work.tool) return notRun(missingToolResult(work), 'notRun');
-    const shown = approvedHash === null ? null : hashOf(work, work.use.input);
-    if (shown !== null && shown !== approvedHash) return { kind: 'stale', argumentsHash: shown };
+    const toolWork = { ...work, tool: work.tool };
+    if (mustNotRepeat(toolWork, attempt)) return notRun(notRepeatedResult(work), 'notRun');
+    if (isStale(work, args.input)) return staleOutcome(work);
     const parsed = await parseInTime(work.tool, work.input, args.signal);
     if (!parsed.ok) {
       return notRun(errorResult(callId, parsed.problem), parsed.isLate ? 'notRun' : 'malformed');
     }
-    // Arguments and policy may have changed since it was asked, and no person overrules a policy that denies.
-    const denied =
-      approvedHash !== null && isDeniedStill(parts.permissions, work.tool, parsed.value);
-    const answer = denied && (await inTime(denied, work.tool, args.signal));
-    if (answer !== false) return notRun(deniedByPolicy(work, answer === timedOut), 'denied');
-    return await callTool(parts, args, { ...work, tool: work.tool }, parsed.value);
+    const answer = await policyOfToday(parts, args, toolWork, parsed.value);
+    if (answer === 'ask') return staleOutcome(work);
+    if (answer !== 'allow') return notRun(deniedByPolicy(work, answer === timedOut), 'denied');
+    return await callTool(parts, args, toolWork, parsed.value);
   } finally {
     servicesOf(args.self).slots.release(callId);
   }
+}
+
+const isStale = (work: Work, { approvedHash }: ToolCallRef): boolean =>
+  approvedHash !== null && approvedHash !== hashOf(work, work.use.input);
+
+const staleOutcome = (work: Work): Unmetered<RunOutcome> => ({
+  kind: 'stale',
+  argumentsHash: hashOf(work, work.use.input),
+});
+
+/** Whether the call may still run. Nothing is asked where `checkPermission` has just allowed it. */
+async function policyOfToday(
+  { permissions }: AgentParts,
+  { input: { attempt, approvedHash }, self, signal }: EffectArgs<ToolCallRef>,
+  { tool }: ToolWork,
+  value: unknown,
+): Promise<Decision | typeof timedOut> {
+  // Arguments and policy may have changed since it was asked, and no person overrules a policy that denies.
+  if (approvedHash !== null) {
+    const isDenied = await inTime(isDeniedStill(permissions, tool, value), tool, signal);
+    if (isDenied === timedOut) return timedOut;
+    return isDenied ? 'deny' : 'allow';
+  }
+  // Whoever allowed it may have been another process, with another policy.
+  const isNew = attempt === 1 && !(self._parent && isRestored(self._parent));
+  return isNew ? 'allow' : inTime(decide(permissions, tool, value), tool, signal);
 }
 
 const notRun = (
@@ -105,7 +134,7 @@ const notRun = (
 async function callTool(
   parts: AgentParts,
   { input: { callId, attempt }, signal, self }: EffectArgs<ToolCallRef>,
-  work: Work & { readonly tool: Tool },
+  work: ToolWork,
   value: unknown,
 ): Promise<Unmetered<RunOutcome>> {
   // The run may have been stopped while the arguments were checked: then the body must not begin.

@@ -22,6 +22,9 @@ export interface Work {
   readonly turn: number;
 }
 
+/** Of a tool that there still is. */
+export type ToolWork = Work & { readonly tool: Tool };
+
 export function workOf({ tools }: AgentParts, self: AnyActorRef, callId: string): Work {
   const context = contextOf(self);
   const use = toolUsesIn(context.messages.at(-1)).find(({ id }) => id === callId);
@@ -56,6 +59,19 @@ export const maxCharsOf = ({ maxOutputChars }: AgentParts, tool: Tool): number =
 
 export const missingToolResult = ({ use }: Work) =>
   errorResult(use.id, `The tool ${use.name} no longer exists.`);
+
+/**
+ * The machine of a call knows the effect that its tool had when the call began. Where the tool may run only once by now,
+ * an attempt that nobody knows the outcome of must stay the last.
+ */
+export const mustNotRepeat = ({ call, tool }: ToolWork, attempt: number): boolean =>
+  attempt > 1 && tool.effect === 'once' && call?.effect !== 'once';
+
+export const notRepeatedResult = ({ use }: Work) =>
+  errorResult(
+    use.id,
+    `The outcome of this call is unknown: an earlier attempt may have taken effect. It was not run again, because ${use.name} may now run only once. Find out what happened before you try it again.`,
+  );
 
 /** Of one call: fires when the call is stopped, and once it is over. */
 export interface CallSignal {

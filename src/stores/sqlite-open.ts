@@ -17,6 +17,7 @@ import { PawlError } from '../core/errors.ts';
 import { type Connection, connect } from './sqlite-connection.ts';
 import { type Driver, mayShareFiles } from './sqlite-driver.ts';
 import { isBusy, sqliteCode, storeError } from './sqlite-errors.ts';
+import { checkPlace, placeOf } from './sqlite-place.ts';
 import { checksum, type StoreFile } from './sqlite-rows.ts';
 import { applicationId, formatVersion, schema } from './sqlite-schema.ts';
 
@@ -25,13 +26,19 @@ const busyTimeoutMs = 50;
 
 /** @throws PawlError `store_failed`; an error of SQLite when the file is busy */
 export function openStoreFile(driver: Driver, path: string): StoreFile {
-  if (sizeOf(path) === null) create(driver, path);
+  if (sizeOf(path) === null) {
+    checkNoLog(path);
+    create(driver, path);
+  }
   checkAccess(path);
+  const place = placeOf(path);
+  if (place === null) throw refused(path, 'a Pawl store', 'no file', 'It was removed just now.');
   const salt = inspectWhole(driver, path);
   const connection = connect(driver, path);
   try {
     prepare(driver, connection, path);
-    return { path, salt, connection };
+    checkPlace(path, place);
+    return { path, place, salt, connection };
   } catch (error) {
     connection.close();
     throw error;
@@ -53,6 +60,15 @@ function sizeOf(path: string): number | null {
   if (found.size > 0) return found.size;
   // A store that was cut off at nothing must not pass for a new one.
   throw refused(path, 'a Pawl store', 'an empty file', 'Remove it, or restore it from a copy.');
+}
+
+/** SQLite would take what a removed store left in its log for the log of the new one. */
+function checkNoLog(path: string): void {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  // With its store, when another process makes it at this moment.
+  if (log === undefined || log.size === 0 || sizeOf(path) !== null) return;
+  const advice = `The store was removed without its log: move it back, or remove ${path}-wal too.`;
+  throw refused(path, 'a Pawl store', 'only the log of one', advice);
 }
 
 /** Made under another name and put in place whole, so nobody ever sees half of it. */

@@ -3,10 +3,13 @@ import { hash } from 'node:crypto';
 import { PawlError } from '../core/errors.ts';
 import type { Connection } from './sqlite-connection.ts';
 import type { SqlValue } from './sqlite-driver.ts';
+import type { FilePlace } from './sqlite-place.ts';
 
 /** An open store. */
 export interface StoreFile {
   readonly path: string;
+  /** Where the file was when it was opened. */
+  readonly place: FilePlace;
   /** Of this file alone, and part of every checksum: rows of another store don't pass for its own. */
   readonly salt: string;
   readonly connection: Connection;

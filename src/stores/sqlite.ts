@@ -9,6 +9,7 @@ import { postEvent, readPosted, releaseLeases, takeLease } from './sqlite-leases
 import { listRuns } from './sqlite-list.ts';
 import { forgetNames } from './sqlite-names.ts';
 import { openStoreFile } from './sqlite-open.ts';
+import { checkPlace, isInPlace } from './sqlite-place.ts';
 import { loadRun, loadTurn, readSteps } from './sqlite-read.ts';
 import { deleteRun, pruneTurns } from './sqlite-remove.ts';
 import type { StoreFile } from './sqlite-rows.ts';
@@ -99,12 +100,10 @@ export function storeAt(
 
   const change = <Value>(doing: string, body: (file: StoreFile) => Value): Promise<Value> =>
     use(doing, (store) => {
-      try {
-        return store.connection.transaction(() => body(store));
-      } catch (error) {
-        forgetNames(store.connection);
-        throw error;
-      }
+      checkPlace(path, store.place);
+      const value = commit(store, body);
+      checkPlace(path, store.place);
+      return value;
     });
 
   return {
@@ -132,12 +131,22 @@ export function storeAt(
   };
 }
 
+function commit<Value>(store: StoreFile, body: (file: StoreFile) => Value): Value {
+  try {
+    return store.connection.transaction(() => body(store));
+  } catch (error) {
+    forgetNames(store.connection);
+    throw error;
+  }
+}
+
 function heldByOther(path: string, cause: unknown): PawlError {
   const message = `${path}: another process or store holds the file. One whose SQLite is older than 3.51.3 keeps it for itself, since such an SQLite may damage a file that two connections use: close it, or give it a newer Node or @photostructure/sqlite.`;
   return new PawlError('store_failed', message, { cause });
 }
 
-function vacuum({ connection }: StoreFile): void {
+function vacuum({ path, place, connection }: StoreFile): void {
+  checkPlace(path, place);
   connection.exec('VACUUM');
   connection.get('PRAGMA wal_checkpoint(TRUNCATE)');
 }
@@ -153,8 +162,10 @@ function removeLog(connection: Connection): void {
 }
 
 /** SQLite itself would keep to itself that it could not write the log back. Nothing is lost then, but people must know. */
-function closeFile({ connection }: StoreFile): void {
+function closeFile({ path, place, connection }: StoreFile): void {
   try {
+    // The log beside the path may be that of another store by now.
+    if (!isInPlace(path, place)) return;
     // Others that use the file keep the log busy, which is no failure; waiting for them would be.
     connection.exec('PRAGMA busy_timeout = 0');
     connection.get('PRAGMA wal_checkpoint(TRUNCATE)');

@@ -149,6 +149,10 @@ export type LeaseAnswer =
 /** An event for a run, from whoever does not hold it: an approval of another terminal, say. */
 export interface Posted {
   readonly runId: string;
+  /**
+   * Names the event in this store for ever: never given again, also not after it was heard, or after the store was opened
+   * anew. A run takes a number that it has heard before for an event that it has heard before.
+   */
   readonly number: number;
   readonly event: { readonly [key: string]: Json };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defaultRetry, delayBeforeRetryMs } from '../../src/core/retry.ts';
+import { defaultRetry, delayBeforeRetryMs, longestDelayMs } from '../../src/core/retry.ts';
 
 const lowest = 0;
 const highest = 1 - Number.EPSILON;
@@ -52,6 +52,7 @@ describe('delayBeforeRetryMs', () => {
           const delayMs = delayBeforeRetryMs(rules, attempt, at, after);
           const ceiling = Math.min(rules.maxMs, rules.baseMs * 2 ** Math.min(attempt - 1, 1_000));
           expect(Number.isSafeInteger(delayMs)).toBe(true);
+          expect(delayMs).toBeLessThanOrEqual(longestDelayMs(rules));
           if (after === null) {
             if (ceiling === rules.maxMs) capped += 1;
             expect(delayMs).toBeGreaterThanOrEqual(Math.floor(ceiling / 2));
@@ -72,5 +73,16 @@ describe('delayBeforeRetryMs', () => {
 
   it('is the same for the same numbers', () => {
     expect(delayBeforeRetryMs(defaultRetry, 3, 0.5)).toBe(delayBeforeRetryMs(defaultRetry, 3, 0.5));
+  });
+});
+
+describe('longestDelayMs', () => {
+  it.each([
+    ['a wish at the cap, with the jitter of a late attempt', {}, 132_000],
+    ['our own ceiling', { maxMs: 200_000 }, 200_000],
+    ['our own ceiling where no wish counts', { maxRetryAfterMs: 0 }, 30_000],
+    ['nothing where nothing is waited', { maxMs: 0, maxRetryAfterMs: 0 }, 0],
+  ])('is %s', (_, own, expected) => {
+    expect(longestDelayMs({ ...defaultRetry, ...own })).toBe(expected);
   });
 });

@@ -120,6 +120,17 @@ describe('groupCommit', () => {
     expect(commits).toHaveLength(1);
   });
 
+  it.each([
+    ['disk full', 'disk full. It was stopped'],
+    ['Free some disk space, then resume the runs.', 'then resume the runs. It was stopped'],
+    ['Why?', 'Why? It was stopped'],
+  ])('tells the reason "%s" with one full stop', async (reason, text) => {
+    const { store } = watchedStore(() => Promise.reject(new Error(reason)));
+    const [saver] = savers(store, 'a').savers;
+    saver?.noteChange();
+    await expect(saver?.saved()).rejects.toThrow(text);
+  });
+
   it('stops only the run that another writer saved first', async () => {
     const { store } = watchedStore();
     await store.save([{ runId: 'a', follows: 0, ...step }]);

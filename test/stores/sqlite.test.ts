@@ -46,6 +46,18 @@ describe('sqliteStore', () => {
     expect(left).toEqual([basename(path)]);
   });
 
+  it('gives a free lease to one of two stores on the same file that ask at the same moment', async () => {
+    const path = newPath();
+    const stores = [sqliteStore(path), sqliteStore(path)];
+    for (const number of Array(10).keys()) {
+      const answers = await Promise.all(
+        stores.map((store, index) => store.lease(`run ${number}`, `owner ${index}`, 100, 0)),
+      );
+      expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
+    }
+    for (const store of stores) await store.close();
+  });
+
   it('refuses every use after it was closed', async () => {
     const store = sqliteStore(newPath());
     await store.save([stepsOf('a').next()]);
