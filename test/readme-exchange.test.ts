@@ -41,7 +41,7 @@ const alike = (line: string): string =>
   stripVTControlCharacters(line)
     .replace(/(run_)?[0-9a-f]{8}-[0-9a-f-]{27}/g, 'RUN')
     .replace(/\b[0-9a-f]{8}\b/g, 'ID')
-    .replace(/\(\S+\/RUN\)/g, '(PROCESS)')
+    .replace(/\(\d+ on \S+\)/g, '(PROCESS)')
     .replace(/hash [0-9a-f]+/g, 'hash HASH')
     .replace(/\d\d:\d\d:\d\d\.\d{3}/g, 'TIME')
     .replace(/\d+ (ms|s|min)\b/g, 'SPAN')

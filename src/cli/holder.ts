@@ -1,7 +1,7 @@
 /** Who goes on with a run at this moment. */
 import { randomUUID } from 'node:crypto';
 import { PawlError } from '../core/errors.ts';
-import { isOwnerGone } from '../runtime/owner.ts';
+import { isOwnerGone, nameOfOwner } from '../runtime/owner.ts';
 import type { Store } from '../stores/store.ts';
 import { shortId } from './run-id.ts';
 
@@ -21,6 +21,6 @@ export async function refuseHeld(store: Store, runId: string): Promise<void> {
   if (holder === null) return;
   throw new PawlError(
     'run_locked',
-    `Run ${shortId(runId)} is held by another process (${holder}). Nothing was done.`,
+    `Run ${shortId(runId)} is held by another process (${nameOfOwner(holder)}). Nothing was done.`,
   );
 }

@@ -23,6 +23,7 @@ import type { groupCommit, Saver } from './commits.ts';
 import { emitterFor } from './emit.ts';
 import { createFeed } from './feed.ts';
 import type { Keeper } from './keeper.ts';
+import { nameOfOwner } from './owner.ts';
 import { isForRuns } from './posted-events.ts';
 import { type RunResult, resultOf } from './run-result.ts';
 import { watchSteps, watchWaits } from './run-watch.ts';
@@ -271,5 +272,5 @@ function deferred<Value>() {
 export const lockedBy = (runId: string, owner: string): PawlError =>
   new PawlError(
     'run_locked',
-    `Run "${runId}" is held by another process (${owner}). Nothing was done; wait until it ends, or speak to it through the store.`,
+    `Run "${runId}" is held by another process (${nameOfOwner(owner)}). Nothing was done; wait until it ends, or speak to it through the store.`,
   );

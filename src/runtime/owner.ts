@@ -16,6 +16,12 @@ function ownLife(): string {
 export const newOwner = (): string =>
   `${hostname()}/${process.pid}/${threadId}/${ownLife()}/${randomUUID()}`;
 
+/** For people: `29059 on vm`. Owners of another form are foreign text, and stay as they are. */
+export function nameOfOwner(owner: string): string {
+  const [host, pid, ...rest] = owner.split('/');
+  return rest.length > 1 && /^\d{1,10}$/.test(pid ?? '') ? `${pid} on ${host}` : owner;
+}
+
 /**
  * Is the process behind this lease surely gone? Only known on the same host; a number that another process has got since
  * counts as alive, and then the lease has to run out. When it is this process that has got it, as after each start of a

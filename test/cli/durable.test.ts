@@ -278,7 +278,13 @@ describe.concurrent('a run that was killed in the middle of a tool', () => {
     await here(['resume', id, ...toolsToo], { env: withSend });
     await go();
     expect((await here(['settle', id, '--retry'])).code).toBe(0);
-    expect((await here(['resume', id, ...toolsToo], { env: withSend })).code).toBe(0);
+    // Nobody approved it the first time, so the rules of today ask.
+    const asked = await here(['resume', id, ...toolsToo], { env: withSend });
+    expect(asked).toMatchObject({ code: 4 });
+    expect(asked.stderr).toContain('1 call waits for a person to decide.');
+    expect(await began()).toEqual(['send']);
+    const resumed = await here(['resume', id, ...toolsToo, '--yes'], { env: withSend });
+    expect(resumed.code).toBe(0);
     expect(await began()).toEqual(['send', 'send']);
   });
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
-import { isOwnerGone, newOwner } from '../../src/runtime/owner.ts';
+import { isOwnerGone, nameOfOwner, newOwner } from '../../src/runtime/owner.ts';
 
 const own = newOwner();
 const [host, pid, thread, life] = own.split('/');
@@ -54,5 +54,16 @@ describe('isOwnerGone', () => {
   it('takes an owner of another thread of this process for alive', async () => {
     const other = await idOfWorker();
     expect(isOwnerGone(`${host}/${pid}/${other}/another life/agent`)).toBe(false);
+  });
+});
+
+describe('the name of an owner', () => {
+  it.each([
+    [`vm/29059/0/${life}/agent`, '29059 on vm'],
+    ['somebody else', 'somebody else'],
+    ['vm/x/0/life/agent', 'vm/x/0/life/agent'],
+    ['', ''],
+  ])('of %j is %j', (owner, name) => {
+    expect(nameOfOwner(owner)).toBe(name);
   });
 });
