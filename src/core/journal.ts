@@ -25,12 +25,13 @@ export const reopened = 'run.reopened';
 
 const ofModel = 'xstate.done.actor.modelCall';
 const ofCompaction = 'xstate.done.actor.compact';
-const ofTool = 'xstate.done.actor.tool';
+/** The kind of the event that ends a call. */
+export const toolDone = 'xstate.done.actor.tool';
 const ofBrokenTool = 'xstate.error.actor.tool';
 
 /** The kind of an event: XState puts the id of a call into the name of its end. */
 export const kindOf = (type: string): string =>
-  [ofTool, ofBrokenTool].find((kind) => type.startsWith(`${kind}.`)) ?? type;
+  [toolDone, ofBrokenTool].find((kind) => type.startsWith(`${kind}.`)) ?? type;
 
 /** `context`: of the run once it had heard the event, or later. */
 export function journalEntry(turn: number, event: Heard, context: RunContext): JournalEntry {
@@ -40,7 +41,7 @@ export function journalEntry(turn: number, event: Heard, context: RunContext): J
 function keptForm(event: Heard, context: RunContext): unknown {
   const type = kindOf(event.type);
   if (type === ofModel) return { type, output: withContentNamed(event.output, context) };
-  if (type === ofTool) return { type, output: withResultNamed(event.output, context) };
+  if (type === toolDone) return { type, output: withResultNamed(event.output, context) };
   if (type === ofCompaction)
     return { type, output: { ...(event.output as object), messages: null } };
   if (!type.startsWith('xstate.error.')) return event;
@@ -112,7 +113,7 @@ export function heardEvent({ event }: JournalEntry, kept: Kept): Heard {
   if (type === ofModel) {
     return { type, actorId: 'modelCall', output: withContent(output as JsonObject, kept) };
   }
-  if (type === ofTool) {
+  if (type === toolDone) {
     const { callId, result } = output as JsonObject & { readonly callId: string };
     const whole = result ?? resultOf(callId, kept);
     const actorId = `tool.${callId}`;

@@ -33,6 +33,7 @@ export function effect<Output extends { readonly activeMs: number }, Input>(
     if (isRestored(self)) return metered(lost);
     await saved();
     signal.throwIfAborted();
+    // Not a function to await: after it, a sibling's body could still sleep in between, and the run be another's.
     while (!isHeld()) {
       await regain();
       signal.throwIfAborted();

@@ -3,13 +3,11 @@
  * of the transcript. Nothing is carried out, nobody is asked.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { JournalEntry } from '../core/journal.ts';
+import { type JournalEntry, toolDone } from '../core/journal.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
-import { add } from '../core/ledger.ts';
 import type { StepRecord, Store } from '../stores/store.ts';
-import type { Snapshot } from './inert-run.ts';
 import { openRerun } from './rerun.ts';
-import { stateName } from './run-watch.ts';
+import { standingOf } from './step-builder.ts';
 
 /** Where a replay first comes to something else than the store has. */
 export interface ReplayDifference {
@@ -51,7 +49,7 @@ export async function replayRun(store: Store, runId: string): Promise<Replay> {
       count(counts, entry);
       now = rerun.after(now, entry);
     }
-    const found = differenceIn('', recordOf(step), recordNow(now));
+    const found = differenceIn('', recordOf(step), asJson(standingOf(now.context, now.value)));
     const { saveVersion } = step;
     if (found) return { ...told, ...counts, difference: { ...found, saveVersion } };
   }
@@ -65,18 +63,11 @@ export async function replayRun(store: Store, runId: string): Promise<Replay> {
 function count(counts: { events: number; replies: number; results: number }, entry: JournalEntry) {
   const { type, output } = entry.event;
   counts.events += 1;
-  if (type === 'xstate.done.actor.tool') counts.results += 1;
+  if (type === toolDone) counts.results += 1;
   if (isJsonObject(output) && output.kind === 'reply') counts.replies += 1;
 }
 
 const recordOf = ({ state, turn, spend }: StepRecord): Json => asJson({ state, turn, spend });
-
-function recordNow({ value, context }: Snapshot): Json {
-  const { ledger, turn } = context;
-  const { inputTokens, outputTokens, costMicros } = add(ledger.spent, ledger.uncertain);
-  const spend = { inputTokens, outputTokens, costMicros, activeMs: ledger.activeMs };
-  return asJson({ state: stateName(value), turn, spend });
-}
 
 const asJson = (value: unknown): Json => JSON.parse(JSON.stringify(value));
 

@@ -97,7 +97,9 @@ export function stepBuilder(options: {
         closesBatch: results.length === 0 && known.results.size > 0,
         turnStart: begun,
         record: {
-          ...recordOf(context, snapshot, cause, options.now()),
+          ...standingOf(context, snapshot.value),
+          cause,
+          atMs: options.now(),
           events: noted.map(({ turn, event }) => journalEntry(turn, event, context)),
         },
         head: headOf(context, snapshot, options),
@@ -146,15 +148,14 @@ function turnStartOf(context: RunContext, kind: 'turn' | 'wrapUp'): SaveStep['tu
   return { turn: context.turn, generation, length: messages.length, context: json };
 }
 
-function recordOf(
+/** The part of a step's record that the run itself decides. */
+export function standingOf(
   { ledger, turn }: RunContext,
-  { value }: RunSnapshot,
-  cause: string,
-  atMs: number,
-): Omit<SaveStep['record'], 'events'> {
+  value: unknown,
+): Pick<SaveStep['record'], 'state' | 'turn' | 'spend'> {
   const { inputTokens, outputTokens, costMicros } = add(ledger.spent, ledger.uncertain);
   const spend = { inputTokens, outputTokens, costMicros, activeMs: ledger.activeMs };
-  return { atMs, state: stateName(value), cause, turn, spend };
+  return { state: stateName(value), turn, spend };
 }
 
 function headOf(

@@ -1,14 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import {
-  createAgent,
-  defineTool,
-  memoryStore,
-  remoteRun,
-  type Store,
-  sqliteStore,
-  type Tool,
-} from 'pawl';
+import { createAgent, defineTool, memoryStore, remoteRun, sqliteStore, type Tool } from 'pawl';
 import { scriptedModel } from 'pawl/testing';
 import { describe, expect, it } from 'vitest';
 import { plain } from '../../src/cli/paint.ts';
@@ -19,6 +11,7 @@ import type { OnInterrupted } from '../../src/core/tool-call.ts';
 import { loadDriver } from '../../src/stores/sqlite-driver.ts';
 import type { SavedRun } from '../../src/stores/store.ts';
 import { gate } from '../runtime/run-kit.ts';
+import { inForeignState } from '../stores/foreign-state.ts';
 import { pathMaker } from '../stores/sqlite-files.ts';
 import { sendMail, storeWithRun, wantsMail } from './stored-kit.ts';
 
@@ -214,16 +207,7 @@ describe('pawl rehearse', () => {
   async function filledFile(): Promise<string> {
     const path = newPath();
     const store = sqliteStore(path);
-    const foreign: Store = {
-      ...store,
-      save: (steps) =>
-        store.save(
-          steps.map((step) => ({
-            ...step,
-            checkpoint: { ...step.checkpoint, value: { active: 'daydream' } },
-          })),
-        ),
-    };
+    const foreign = inForeignState(store);
     const other = defineTool({
       name: 'archive',
       description: 'Archives.',

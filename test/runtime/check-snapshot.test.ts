@@ -11,6 +11,7 @@ import { checkSnapshot } from '../../src/runtime/check-snapshot.ts';
 import { effectOutputs } from '../../src/runtime/child-shapes.ts';
 import { allMoments, chosenMoments } from '../snapshots/moments.ts';
 import { newWorld, playOf } from '../snapshots/scenarios.ts';
+import { inForeignState } from '../stores/foreign-state.ts';
 
 const moments = chosenMoments(await allMoments());
 
@@ -237,16 +238,7 @@ describe('a store with a run that this version can not read', () => {
 
   /** Two runs that were left while their tools ran; one of them by a version that knew another state. */
   async function fillStore(store: Store): Promise<void> {
-    const foreign: Store = {
-      ...store,
-      save: (steps) =>
-        store.save(
-          steps.map((step) => ({
-            ...step,
-            checkpoint: { ...step.checkpoint, value: { active: 'daydream' } },
-          })),
-        ),
-    };
+    const foreign = inForeignState(store);
     for (const [runId, kept] of [
       ['foreign', foreign],
       ['known', store],
